@@ -1,0 +1,1 @@
+"""The record of a model family: what it writes, stated once."""
