@@ -1,0 +1,215 @@
+"""Every setting of a server, with its default, its help and how its text is read.
+
+    Settings(max_calls=4).max_calls          # 4
+    specs()["max_calls"].read("4")           # 4, where "x" raises ValueError
+    flag("max_calls"), variable("max_calls") # "--max-calls", "STRICTCALL_MAX_CALLS"
+
+`server.sources` reads them from flags, environment and file; nothing else does.
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, TypeVar
+
+PREFIX = "STRICTCALL_"
+DEFAULT_MODEL = "SmolLM2-135M-Instruct"
+"""The model that the package itself brings (see `server.default_model`)."""
+
+Member = TypeVar("Member", bound=StrEnum)
+
+
+class SettingsError(Exception):
+    """A setting cannot be read. The message names the source, the setting and the way out."""
+
+
+class ToolMask(StrEnum):
+    """Which calls are written under a mask when the request has tools."""
+
+    ENVELOPE = "envelope"
+    """All: a call is well formed and names a real tool; with `strict` it also fits its schema."""
+    STRICT = "strict"
+    """Only those of requests that have a strict tool or force a call."""
+
+
+class NamedFinish(StrEnum):
+    """The finish reason of a call that a named `tool_choice` forced."""
+
+    TOOL_CALLS = "tool_calls"
+    STOP = "stop"
+
+
+class LogFormat(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+
+
+def text(value: str) -> str:
+    if not value.strip():
+        raise ValueError("it is empty")
+    return value
+
+
+def whole(least: int, most: int) -> Callable[[str], int]:
+    def read(value: str) -> int:
+        if not value.isascii() or not value.isdecimal() or not least <= int(value) <= most:
+            raise ValueError(f"'{value}' is not a whole number from {least} to {most}")
+        return int(value)
+
+    return read
+
+
+def one_of(kind: type[Member]) -> Callable[[str], Member]:
+    def read(value: str) -> Member:
+        if value not in list(kind):
+            raise ValueError(f"'{value}' is none of {', '.join(kind)}")
+        return kind(value)
+
+    return read
+
+
+def level(value: str) -> str:
+    if value.lower() not in ("debug", "info", "warning", "error"):
+        raise ValueError(f"'{value}' is none of debug, info, warning, error")
+    return value.lower()
+
+
+def path(value: str) -> Path:
+    return Path(text(value)).expanduser()
+
+
+def default_cache() -> Path:
+    """`~/.cache/strictcall`, or where `XDG_CACHE_HOME` says."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(base) if Path(base).is_absolute() else Path.home() / ".cache") / "strictcall"
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """What a field of `Settings` needs to be read from text. A field that holds a tuple may be repeated."""
+
+    help: str
+    read: Callable[[str], Any]
+    metavar: str
+
+
+def said(help_: str, read: Callable[[str], Any] = text, metavar: str = "TEXT") -> dict[str, Spec]:
+    return {"spec": Spec(help_, read, metavar)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """All settings of one server. Made by `server.sources.load`, or directly in tests."""
+
+    model: str = field(
+        default=DEFAULT_MODEL,
+        metadata=said(
+            "Directory or hub name of the model; the default one comes with the package.", text, "MODEL"
+        ),
+    )
+    served_model_name: tuple[str, ...] = field(
+        default=(),
+        metadata=said(
+            "Name that clients call the model by; repeatable, the first is canonical.", text, "NAME"
+        ),
+    )
+    host: str = field(
+        default="127.0.0.1", metadata=said("Address to listen on; 0.0.0.0 is every interface.", text, "HOST")
+    )
+    port: int = field(
+        default=8000, metadata=said("Port to listen on; 0 takes a free one.", whole(0, 65535), "PORT")
+    )
+    api_key: tuple[str, ...] = field(
+        default=(),
+        repr=False,  # so that no log line can show one
+        metadata=said(
+            "Key that clients must send; repeatable. Other users of this machine can see flags: "
+            "prefer the variable or the file.",
+            text,
+            "KEY",
+        ),
+    )
+    api_key_file: Path | None = field(
+        default=None, metadata=said("File with one API key a line.", path, "PATH")
+    )
+    family: str = field(
+        default="auto", metadata=said("How the model writes calls; auto looks at the model.", text, "FAMILY")
+    )
+    chat_template: Path | None = field(
+        default=None, metadata=said("Jinja chat template to use in place of the model's own.", path, "PATH")
+    )
+    tool_mask: ToolMask = field(
+        default=ToolMask.ENVELOPE,
+        metadata=said(
+            "envelope: the form of every call is masked; strict: only in requests with strict tools.",
+            one_of(ToolMask),
+            "envelope|strict",
+        ),
+    )
+    max_calls: int = field(
+        default=16, metadata=said("Calls that one answer may hold under the mask.", whole(1, 128), "COUNT")
+    )
+    max_n: int = field(
+        default=16, metadata=said("Highest `n` that a request may ask for.", whole(1, 128), "COUNT")
+    )
+    max_body_bytes: int = field(
+        default=8 * 2**20, metadata=said("Largest request body.", whole(1024, 2**30), "BYTES")
+    )
+    named_finish_reason: NamedFinish = field(
+        default=NamedFinish.TOOL_CALLS,
+        metadata=said(
+            "Finish reason of a call forced by a named tool_choice; OpenAI's own service says stop.",
+            one_of(NamedFinish),
+            "tool_calls|stop",
+        ),
+    )
+    cors_origin: tuple[str, ...] = field(
+        default=(),
+        metadata=said("Origin whose web pages may call the server, or *; repeatable.", text, "ORIGIN"),
+    )
+    drain_seconds: int = field(
+        default=30,
+        metadata=said(
+            "How long running requests may go on when the server stops.", whole(0, 3600), "SECONDS"
+        ),
+    )
+    log_level: str = field(
+        default="info", metadata=said("Least level that is logged.", level, "debug|info|warning|error")
+    )
+    log_format: LogFormat = field(
+        default=LogFormat.TEXT,
+        metadata=said("text for people, json for log collectors.", one_of(LogFormat), "text|json"),
+    )
+    cache_dir: Path = field(
+        default_factory=default_cache,
+        metadata=said("Where the default model is kept, once prepared.", path, "PATH"),
+    )
+    engine_args: tuple[str, ...] = ()
+    """vLLM's flags, as they would stand on its own command line."""
+
+    @property
+    def model_names(self) -> tuple[str, ...]:
+        """The names that requests may use, the canonical one first.
+
+        A model in a directory is named after the directory, and answers to the path as well.
+        """
+        if self.served_model_name:
+            return tuple(dict.fromkeys(self.served_model_name))
+        directory = Path(self.model).expanduser()
+        names = (directory.resolve().name, self.model) if directory.is_dir() else (self.model,)
+        return tuple(dict.fromkeys(names))
+
+
+def specs() -> dict[str, Spec]:
+    """The settings by field name, in the order of the help."""
+    return {each.name: each.metadata["spec"] for each in fields(Settings) if "spec" in each.metadata}
+
+
+def flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def variable(name: str) -> str:
+    return PREFIX + name.upper()
