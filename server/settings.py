@@ -34,7 +34,7 @@ class ToolMask(StrEnum):
     """Only those of requests that have a strict tool or force a call."""
 
 
-class NamedFinishReason(StrEnum):
+class NamedFinish(StrEnum):
     """The finish reason of a call that a named `tool_choice` forced."""
 
     TOOL_CALLS = "tool_calls"
@@ -157,11 +157,11 @@ class Settings:
     max_body_bytes: int = field(
         default=8 * 2**20, metadata=said("Largest request body.", whole(1024, 2**30), "BYTES")
     )
-    named_finish_reason: NamedFinishReason = field(
-        default=NamedFinishReason.TOOL_CALLS,
+    named_finish_reason: NamedFinish = field(
+        default=NamedFinish.TOOL_CALLS,
         metadata=said(
             "Finish reason of a call forced by a named tool_choice; OpenAI's own service says stop.",
-            one_of(NamedFinishReason),
+            one_of(NamedFinish),
             "tool_calls|stop",
         ),
     )
