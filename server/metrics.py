@@ -1,0 +1,194 @@
+"""Every metric of strictcall, its meaning and its labels; `render()` is the answer of `/metrics`.
+
+    metrics = Metrics(families=("hermes",))
+    metrics.requests.labels(api="chat", status="200").inc()
+    metrics.render()
+    # b'… strictcall_requests_total{api="chat",status="200"} 1.0 …'
+
+The masks are made in vLLM's engine process. It keeps `EngineMetrics` in memory-mapped files below
+`Metrics.engine_directory`, which `render()` reads and adds. Only the engine process is in prometheus_client's
+multiprocess mode: ours keeps ordinary values, and with them `process_*` and vLLM's own metrics.
+"""
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from prometheus_client import (
+    CONTENT_TYPE_LATEST,
+    REGISTRY,
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    Metric,
+    generate_latest,
+)
+from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
+
+from parsers.events import Reason
+
+CHOICES = ("auto", "required", "named", "allowed")
+CONSTRAINTS = ("schema", "envelope", "none")
+TOKEN_KINDS = ("prompt", "cached", "completion", "reasoning")
+ABORT_CAUSES = ("disconnect", "stop_sequence", "failure")
+
+MASK_BUCKETS = (1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 1)
+"""A mask takes tens of microseconds per sequence; from a millisecond on it costs speed on a GPU."""
+COMPILE_BUCKETS = (0.0001, 0.0005, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+REQUEST_BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320, 640)
+FIRST_TOKEN_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+PER_TOKEN_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.25, 0.5, 1, 2.5)
+
+
+class Metrics:
+    """The metrics of one server. Series whose labels are known beforehand start at 0, not absent.
+
+    `families` are the names of the model families that will be served.
+    """
+
+    content_type = CONTENT_TYPE_LATEST
+
+    def __init__(self, *, families: Sequence[str] = ()) -> None:
+        self._registry = CollectorRegistry()
+        self.engine_directory = Path(tempfile.mkdtemp(prefix="strictcall-metrics-"))
+        """Where the engine process puts its figures; private to this server, and removed with it."""
+        self._remove = weakref.finalize(self, shutil.rmtree, self.engine_directory, ignore_errors=True)
+        self._registry.register(EngineFigures(self.engine_directory))
+        self._define_requests()
+        self._define_tool_calls()
+        self._start_at_zero(families)
+
+    def render(self) -> bytes:
+        """Return all metrics in Prometheus' text format: ours, the engine's, vLLM's own and the process's."""
+        return generate_latest(self._registry) + generate_latest(REGISTRY)
+
+    def close(self) -> None:
+        """Remove the engine's figures from the disk, which otherwise happens at exit."""
+        self._remove()
+
+    def _define_requests(self) -> None:
+        self.requests = self._counter(
+            "requests", "Requests answered, by API and HTTP status.", "api", "status"
+        )
+        self.request_seconds = self._histogram(
+            "request_seconds", "Time from request to the last byte of its answer.", REQUEST_BUCKETS, "api"
+        )
+        self.in_flight = Gauge(
+            "strictcall_requests_in_flight",
+            "Requests being answered at this moment.",
+            registry=self._registry,
+        )
+        self.time_to_first_token = self._histogram(
+            "time_to_first_token_seconds",
+            "Time from request to the first token of its first choice, waiting and prompt included.",
+            FIRST_TOKEN_BUCKETS,
+        )
+        self.time_per_output_token = self._histogram(
+            "time_per_output_token_seconds",
+            "Mean time per token after the first, one observation for each sequence.",
+            PER_TOKEN_BUCKETS,
+        )
+        self.tokens = self._counter(
+            "tokens",
+            "Tokens read and written. `cached` is part of `prompt`, `reasoning` is part of `completion`.",
+            "kind",
+        )
+        self.aborts = self._counter(
+            "aborts",
+            "Generations ended before the model ended them: the client left, a stop sequence was written, "
+            "or something failed.",
+            "cause",
+        )
+
+    def _define_tool_calls(self) -> None:
+        self.tool_calls = self._counter(
+            "tool_calls",
+            "Tool calls given to clients, by what held them: the schema, only the call's form, or nothing.",
+            "family",
+            "choice",
+            "constraint",
+        )
+        self.parse_failures = self._counter(
+            "parse_failures",
+            "Pieces of output that opened as a tool call and could not be read as one.",
+            "family",
+            "reason",
+        )
+        self.schema_violations = self._counter(
+            "schema_violations",
+            "Errors found when a finished call or answer was checked against its full schema, by keyword.",
+            "keyword",
+        )
+        self.unmasked_keywords = self._counter(
+            "unmasked_keywords",
+            "Schema keywords in requests that the mask does not hold and that are only checked afterwards.",
+            "keyword",
+        )
+
+    def _start_at_zero(self, families: Sequence[str]) -> None:
+        for kind in TOKEN_KINDS:
+            self.tokens.labels(kind=kind)
+        for cause in ABORT_CAUSES:
+            self.aborts.labels(cause=cause)
+        for family in families:
+            for reason in Reason:
+                self.parse_failures.labels(family=family, reason=reason.value)
+            for choice in CHOICES:
+                for constraint in CONSTRAINTS:
+                    self.tool_calls.labels(family=family, choice=choice, constraint=constraint)
+
+    def _counter(self, name: str, text: str, *labels: str) -> Counter:
+        return Counter(f"strictcall_{name}", text, labels, registry=self._registry)
+
+    def _histogram(self, name: str, text: str, buckets: Sequence[float], *labels: str) -> Histogram:
+        return Histogram(f"strictcall_{name}", text, labels, buckets=buckets, registry=self._registry)
+
+
+class EngineFigures(Collector):
+    """Collects what the processes of the engine have written below `directory` up to now."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def collect(self) -> Iterable[Metric]:
+        if not self._directory.is_dir():
+            return ()
+        collector = MultiProcessCollector(None, str(self._directory))  # type: ignore[no-untyped-call]
+        figures: Iterable[Metric] = collector.collect()  # type: ignore[no-untyped-call]
+        return figures
+
+
+class EngineMetrics:
+    """What only the engine process can measure. Create it once, in that process."""
+
+    def __init__(self) -> None:
+        registry = CollectorRegistry()  # never rendered: the files are what counts
+        self.mask_fill_seconds = Histogram(
+            "strictcall_mask_fill_seconds",
+            "Time to fill the token masks of all constrained sequences in one engine step.",
+            buckets=MASK_BUCKETS,
+            registry=registry,
+        )
+        self.mask_rows = Counter(
+            "strictcall_mask_rows",
+            "Token masks filled, one per constrained sequence and step.",
+            registry=registry,
+        )
+        self.grammar_compile_seconds = Histogram(
+            "strictcall_grammar_compile_seconds",
+            "Time to make a request's grammar ready, from the cache or by compiling it.",
+            buckets=COMPILE_BUCKETS,
+            registry=registry,
+        )
+        cache = Counter(
+            "strictcall_grammar_cache",
+            "Grammars asked for, by whether the compiler still had them.",
+            ["result"],
+            registry=registry,
+        )
+        self.grammar_cache_hits = cache.labels(result="hit")
+        self.grammar_cache_misses = cache.labels(result="miss")
