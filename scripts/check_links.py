@@ -5,7 +5,7 @@
     $ echo $?
     1
 
-Only links inside the repository are followed: a check that needs the network fails for other reasons than ours.
+Only links inside the repository are followed: what needs the network fails for reasons that are not ours.
 """
 
 import re

@@ -1,0 +1,64 @@
+# What a contributor and a first user need. ARGS goes to the command: make serve ARGS="--port 9000"
+
+.DEFAULT_GOAL := help
+.PHONY: help setup serve test coverage check lock bench clean
+
+VENV := .venv
+PYTHON_IN := $(VENV)/bin/python
+STAMP := $(VENV)/.installed
+JS := tests/clients/js
+JS_STAMP := $(JS)/node_modules/.package-lock.json
+
+help:  ## List the targets.
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+setup: $(STAMP)  ## Create .venv and install everything into it.
+
+# pyproject.toml is here for the entry point and the package list; the rest is the lock.
+$(STAMP): requirements/cpu.txt requirements/dev.txt pyproject.toml scripts/setup
+	@scripts/setup
+	@touch $@
+
+serve: setup  ## Serve the default model on 127.0.0.1:8000, or another: ARGS="MODEL".
+	@$(VENV)/bin/strictcall serve $(ARGS)
+
+test: setup js  ## Run all tests, the real engine and the SDKs included.
+	@$(PYTHON_IN) -m pytest $(ARGS)
+
+coverage: setup js  ## Run all tests and hold the floors: parsers 100 %, server 95 %.
+	@$(PYTHON_IN) -m coverage erase
+	@$(PYTHON_IN) -m coverage run -m pytest $(ARGS)
+	@$(PYTHON_IN) -m coverage combine --quiet
+	@$(PYTHON_IN) -m coverage report --include='parsers/*' --fail-under=100
+	@$(PYTHON_IN) -m coverage report --include='server/*' --fail-under=95
+
+check: setup lock  ## Lint, format, types, import rules, project rules, dead links, lock.
+	@$(VENV)/bin/ruff check .
+	@$(VENV)/bin/ruff format --check .
+	@$(VENV)/bin/mypy
+	@$(PYTHON_IN) scripts/check_links.py
+	@$(PYTHON_IN) -m pytest -q tests/test_imports.py tests/test_project.py
+
+lock: setup  ## Check the lock against pyproject.toml and against what is installed.
+	@$(PYTHON_IN) scripts/check_lock.py
+
+bench: setup  ## Run the comparisons in benchmarks/.
+	@set -e; for file in benchmarks/*.py; do echo "== $$file"; $(PYTHON_IN) "$$file" $(ARGS); done
+
+clean:  ## Remove .venv, caches and builds.
+	rm -rf $(VENV) build dist $(JS)/node_modules .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The tests of the JavaScript SDK run where Node is present, and say so where they are skipped.
+.PHONY: js
+ifeq ($(shell command -v npm),)
+js:
+	@echo "== no npm here: the tests of the JavaScript SDK will be skipped"
+else
+js: $(JS_STAMP)
+
+$(JS_STAMP): $(JS)/package.json $(JS)/package-lock.json
+	@echo "== the JavaScript SDK"
+	@npm --prefix $(JS) ci --no-audit --no-fund --silent
+	@touch $@
+endif
