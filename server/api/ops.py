@@ -1,0 +1,63 @@
+"""What probes, collectors and people in a terminal ask a server: is it alive, ready, how fast, which version?
+
+    GET /health  → 200 {"status": "ok"}, or 503 with an error body when the engine is dead: restart the server
+    GET /metrics → Prometheus' text format
+
+None of these needs an API key (see `server.auth`).
+"""
+
+from importlib import metadata
+from typing import Literal
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import PlainTextResponse
+from pydantic import BaseModel
+
+from server.context import context_of
+
+router = APIRouter(tags=["operations"])
+
+
+class Status(BaseModel):
+    status: Literal["ok"] = "ok"
+
+
+class Version(BaseModel):
+    version: str
+    engine: str
+
+
+@router.get("/health")
+async def health(request: Request) -> Status:
+    """Say whether the server can ever answer again: 503 when its engine is gone."""
+    await context_of(request).engine.check()
+    return Status()
+
+
+@router.get("/ready")
+async def ready(request: Request) -> Status:
+    """Say whether requests may be sent now; before that, and while the server stops, the port is closed."""
+    await context_of(request).engine.check()
+    return Status()
+
+
+@router.get("/metrics", response_class=PlainTextResponse)
+def metrics(request: Request) -> Response:
+    """Give all metrics in Prometheus' text format."""
+    # Not async: it reads the engine process's files, for which the event loop should not wait.
+    source = context_of(request).metrics
+    return Response(source.render(), media_type=source.content_type)
+
+
+@router.get("/version")
+async def version(request: Request) -> Version:
+    """Name the version of strictcall and of the engine behind it."""
+    return Version(version=own_version(), engine=context_of(request).engine.version)
+
+
+def own_version() -> str:
+    """The installed version; `unknown` in a source tree that was never installed."""
+    try:
+        return metadata.version("strictcall")
+    except metadata.PackageNotFoundError:
+        return "unknown"

@@ -1,0 +1,98 @@
+"""The application: middleware around routers, all of it reading from one `Context`.
+
+    app = create_app(context)      # an ASGI app; `GET /openapi.json` describes it
+
+A request passes, from the outside in: its exchange (id, headers, log, metrics), CORS if it is on, the
+boundary where exceptions become responses, the API key, the body. Every layer is plain ASGI, so that a
+stream passes through as it is written.
+"""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import NoReturn
+
+from fastapi import FastAPI, Request, Security
+from fastapi.exceptions import RequestValidationError
+from fastapi.security import HTTPBearer
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+
+from server.api import models, ops
+from server.api.error_body import ERROR_RESPONSES
+from server.auth import RequireKey
+from server.body import ReadBody
+from server.boundary import Boundary
+from server.context import Context
+from server.exchange import Exchanges
+
+BEARER = HTTPBearer(auto_error=False, description="One of the keys the server was started with.")
+"""Only describes: `RequireKey` checks."""
+
+OPEN_ROUTERS = (ops.router,)
+ROUTERS = (models.router,)
+"""One line for each module of `server.api`."""
+
+DESCRIPTION = """OpenAI's API with dependable tool calls.
+
+Any official OpenAI SDK works with `base_url` set to this server's `/v1`."""
+
+
+def create_app(context: Context) -> FastAPI:
+    """Build the application. When it shuts down it closes the engine and the metrics of `context`."""
+    app = FastAPI(
+        title="strictcall",
+        version=ops.own_version(),
+        description=DESCRIPTION,
+        lifespan=lifespan,
+        middleware=middleware(context),
+        exception_handlers={HTTPException: propagate, RequestValidationError: propagate},
+        responses=ERROR_RESPONSES,
+        generate_unique_id_function=lambda route: route.name,
+        redirect_slashes=False,
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.state.context = context
+    protected = [Security(BEARER)] if context.settings.api_key else []
+    for router in OPEN_ROUTERS:
+        app.include_router(router)
+    for router in ROUTERS:
+        app.include_router(router, dependencies=protected)
+    return app
+
+
+def middleware(context: Context) -> list[Middleware]:
+    """The layers around the routers, outermost first."""
+    settings = context.settings
+    layers = [Middleware(Exchanges, metrics=context.metrics)]
+    if settings.cors_origin:
+        layers.append(
+            Middleware(
+                CORSMiddleware,
+                allow_origins=settings.cors_origin,
+                allow_methods=["*"],
+                allow_headers=["*"],
+                expose_headers=["x-request-id", "openai-processing-ms", "openai-version", "retry-after"],
+            )
+        )
+    layers.append(Middleware(Boundary))
+    layers.append(Middleware(RequireKey, keys=settings.api_key))
+    layers.append(Middleware(ReadBody, limit=settings.max_body_bytes))
+    return layers
+
+
+@asynccontextmanager
+async def lifespan(app: FastAPI) -> AsyncGenerator[None, None]:
+    """Close what the context holds when the server stops."""
+    context: Context = app.state.context
+    try:
+        yield
+    finally:
+        await context.engine.close()
+        context.metrics.close()
+
+
+async def propagate(_request: Request, exc: Exception) -> NoReturn:
+    """Pass an exception on to `Boundary`, which FastAPI would otherwise answer in a form of its own."""
+    raise exc

@@ -1,0 +1,57 @@
+"""Who may call: everything but a short list of paths needs a key, if the server has one.
+
+    GET /v1/models                                → 401, "You didn't provide an API key. …"
+    GET /v1/models  Authorization: Bearer nope    → 401 invalid_api_key
+    GET /health                                   → 200
+
+A path that is not on the list, however it is spelled and whether or not it exists, needs the key.
+"""
+
+import hmac
+from collections.abc import Sequence
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from server.errors import ApiError, Code
+
+OPEN_PATHS = frozenset({"/health", "/ready", "/metrics", "/version"})
+"""What probes and collectors ask for. Nothing here spends model time or tells what users sent."""
+
+CHALLENGE = {"www-authenticate": "Bearer"}
+
+
+class RequireKey:
+    """ASGI middleware that raises `ApiError` (401) for a request without a good key."""
+
+    def __init__(self, app: ASGIApp, *, keys: Sequence[str]) -> None:
+        self.app = app
+        self._keys = tuple(key.encode() for key in keys)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and self._keys and scope["path"] not in OPEN_PATHS:
+            self._check(bearer(Headers(scope=scope)))
+        await self.app(scope, receive, send)
+
+    def _check(self, key: bytes | None) -> None:
+        if key is None:
+            raise ApiError(
+                Code.MISSING_KEY,
+                "You didn't provide an API key. You need to provide your API key in an Authorization header "
+                "using Bearer auth (i.e. Authorization: Bearer YOUR_KEY).",
+                headers=CHALLENGE,
+            )
+        # All keys are compared, in constant time, so that timing tells nothing about any of them.
+        if sum(hmac.compare_digest(key, known) for known in self._keys) == 0:
+            raise ApiError(
+                Code.INVALID_KEY,
+                "Incorrect API key provided. Use one of the keys that this server was started with.",
+                headers=CHALLENGE,
+            )
+
+
+def bearer(headers: Headers) -> bytes | None:
+    """The key of `Authorization: Bearer KEY`, or None where there is no such header."""
+    scheme, _, key = headers.get("authorization", "").partition(" ")
+    # Headers are decoded as Latin-1, so this gives back the bytes as they were sent.
+    return key.strip().encode("latin-1") if scheme.lower() == "bearer" and key.strip() else None

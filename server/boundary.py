@@ -1,0 +1,97 @@
+"""The one place where exceptions become responses. Inside it, code raises; outside, there is only HTTP.
+
+raise ApiError(Code.INVALID_VALUE, "…", "n")   → 400 {"error": {"message": "…", "param": "n", …}}
+GET /v1/modles                                 → 404 unknown_url, with the path that was probably meant
+raise KeyError("…")                            → 500 internal_error with the request id; the stack is logged
+"""
+
+import difflib
+import logging
+
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from server.api.body_errors import NOT_JSON, body_error
+from server.api.disconnect import ClientGoneError
+from server.engine.protocol import EngineDeadError, EngineError
+from server.errors import ApiError, Code
+from server.exchange import exchange_of
+
+log = logging.getLogger(__name__)
+
+SHOWN_PATH_LENGTH = 200
+
+
+class Boundary:
+    """ASGI middleware that answers whatever is raised inside it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        try:
+            await self.app(scope, receive, send)
+        except ClientGoneError:
+            return
+        except Exception as exc:
+            error = api_error(exc, scope)
+            # An ApiError says on purpose what it says; its message may quote the model, so it is not logged.
+            if not isinstance(exc, ApiError | EngineDeadError) and error.status >= 500:
+                log.exception("%s", error.kind.name)
+            exchange = exchange_of(scope)
+            exchange.code = error.kind.code or error.kind.name.lower()
+            # Once the response has begun it can only be broken off, which the client notices.
+            if exchange.status is None:
+                await error_response(error)(scope, receive, send)
+
+
+def api_error(exc: Exception, scope: Scope) -> ApiError:
+    """The error that a client is told of when `exc` was raised."""
+    match exc:
+        case ApiError():
+            return exc
+        case RequestValidationError():
+            return body_error(exc.errors())
+        case HTTPException():
+            return _routing_error(exc, scope)
+        case EngineDeadError():
+            return ApiError(Code.ENGINE_DEAD, "The engine has stopped; the server has to be restarted.")
+        case EngineError():
+            message = "The engine failed on this request; others are not affected. You can retry it."
+            return ApiError(Code.ENGINE_FAILED, message)
+    return ApiError(
+        Code.INTERNAL,
+        "The server had an error while processing your request. Sorry about that! You can retry it; "
+        f"the server's log has the reason under request id {exchange_of(scope).request_id}.",
+    )
+
+
+def _routing_error(exc: HTTPException, scope: Scope) -> ApiError:
+    called = f"{scope['method']} {scope['path'][:SHOWN_PATH_LENGTH]}"
+    if exc.status_code == 404:
+        return ApiError(Code.NOT_FOUND, f"Unknown request URL: {called}. {_meant(scope)}")
+    if exc.status_code == 405:
+        allowed = (exc.headers or {}).get("Allow", "")
+        message = f"Not allowed: {called}. This URL takes {allowed}."
+        return ApiError(Code.METHOD_NOT_ALLOWED, message, headers=exc.headers or {})
+    # FastAPI's own: a body that is not JSON in a way that json.loads does not call so (encoding, depth).
+    return ApiError(Code.INVALID_JSON, NOT_JSON)
+
+
+def _meant(scope: Scope) -> str:
+    paths = [route.path for route in scope["app"].routes if isinstance(route, Route)]
+    called = "/" + "/".join(part for part in scope["path"][:SHOWN_PATH_LENGTH].lower().split("/") if part)
+    for guess in (called, f"/v1{called}"):
+        if close := difflib.get_close_matches(guess, paths, n=1, cutoff=0.9):
+            return f"Did you mean {close[0]}? The base_url of an SDK ends in /v1."
+    return "Please check the URL for typos; /openapi.json lists all there are."
+
+
+def error_response(error: ApiError) -> JSONResponse:
+    return JSONResponse(error.body(), status_code=error.status, headers=dict(error.headers))

@@ -1,0 +1,44 @@
+"""What a running server holds, made once and passed to whoever needs it; there is no other shared state.
+
+context = Context(settings=…, engine=…, …)
+create_app(context)              # kept as app.state.context
+context_of(request)              # the same object, in an endpoint
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from starlette.requests import Request
+
+from server.engine.protocol import Engine
+from server.settings import Settings
+
+if TYPE_CHECKING:
+    # The path's own modules bring tokenizers and XGrammar with them, which the shell does not need.
+    from parsers.family import Family
+    from server.metrics import Metrics
+    from server.schema.plan import SchemaPlanner
+    from server.template import ChatTemplate
+    from server.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """The served model and all that answers for it."""
+
+    settings: Settings
+    engine: Engine
+    vocabulary: "Vocabulary"
+    template: "ChatTemplate"
+    family: "Family"
+    planner: "SchemaPlanner"
+    metrics: "Metrics"
+    model_names: tuple[str, ...]
+    """What requests may call the model; the first is the canonical name."""
+    created: int
+    """When the model was loaded, in seconds since 1970."""
+
+
+def context_of(request: Request) -> Context:
+    """The context of the app that serves `request`."""
+    return cast("Context", request.app.state.context)

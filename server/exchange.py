@@ -1,0 +1,156 @@
+"""One HTTP exchange from its first byte to its last: its id, its headers, its log line, its metrics.
+
+    POST /v1/chat/completions                → x-request-id: req_6f1c…
+    X-Request-Id: my-id-7                      x-request-id: my-id-7, openai-processing-ms: 812, …
+
+    log: "POST /v1/chat/completions 200" api=chat duration_ms=1630 prompt_tokens=211 completion_tokens=57
+
+This is the outermost layer, so refused and failed requests have all of it too.
+"""
+
+import logging
+import re
+import time
+import uuid
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import cast
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from server.logs import REQUEST_ID
+from server.metrics import Metrics
+
+log = logging.getLogger(__name__)
+
+API_VERSION = "2020-10-01"
+"""What OpenAI's own service says in `openai-version`."""
+
+OWN_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+"""A client's request id that is taken as it is. Others could break a log, or be the key to something."""
+
+CLIENT_LEFT = 499
+"""Logged and counted as the status of an exchange whose client left before its answer was complete."""
+
+LOGGED_PATH_LENGTH = 200
+
+OPERATIONS = "ops"
+APIS = {
+    "/v1/chat/completions": "chat",
+    "/v1/models": "models",
+    "/tokenize": "tokenize",
+    "/detokenize": "tokenize",
+    "/health": OPERATIONS,
+    "/ready": OPERATIONS,
+    "/metrics": OPERATIONS,
+    "/version": OPERATIONS,
+    "/openapi.json": OPERATIONS,
+}
+"""The `api` label by path. Any other path is `other`: what clients make up must not make up time series."""
+
+
+def api_of(path: str) -> str:
+    return APIS.get("/v1/models" if path.startswith("/v1/models/") else path, "other")
+
+
+@dataclass(slots=True)
+class Exchange:
+    """What is known of an exchange so far. An endpoint adds the tokens, for the log line."""
+
+    request_id: str
+    api: str
+    started: float = field(default_factory=time.perf_counter)
+    status: int | None = None
+    """None until the response has begun."""
+    complete: bool = False
+    """Whether the last byte of the response was sent."""
+    code: str | None = None
+    """The error code, if the answer is an error."""
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self.started
+
+
+def exchange_of(request: Request | Scope) -> Exchange:
+    """The exchange that a request, or its ASGI scope, belongs to."""
+    scope = request.scope if isinstance(request, Request) else request
+    return cast("Exchange", scope["exchange"])
+
+
+def request_id_of(headers: Headers) -> str:
+    """The client's own request id if it is harmless, else a new one."""
+    own = headers.get("x-request-id", "")
+    return own if OWN_ID.fullmatch(own) else f"req_{uuid.uuid4().hex}"
+
+
+class Exchanges:
+    """ASGI middleware that opens an `Exchange` for every request and closes its books at the end.
+
+    Probes and scrapes (`ops`) are not counted: a scrape that counts itself would always find one in flight.
+    """
+
+    def __init__(self, app: ASGIApp, *, metrics: Metrics) -> None:
+        self.app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        exchange = Exchange(request_id_of(Headers(scope=scope)), api_of(scope["path"]))
+        scope["exchange"] = exchange
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                _begin(exchange, message)
+            await send(message)
+            if message["type"] == "http.response.body" and not message.get("more_body", False):
+                exchange.complete = True
+
+        token = REQUEST_ID.set(exchange.request_id)
+        try:
+            with self._in_flight(exchange):
+                await self.app(scope, receive, send_with_headers)
+        finally:
+            self._end(exchange, scope)
+            REQUEST_ID.reset(token)
+
+    def _in_flight(self, exchange: Exchange) -> AbstractContextManager[object]:
+        return nullcontext() if exchange.api == OPERATIONS else self._metrics.in_flight.track_inprogress()
+
+    def _end(self, exchange: Exchange, scope: Scope) -> None:
+        status = exchange.status if exchange.complete and exchange.status is not None else CLIENT_LEFT
+        if exchange.api != OPERATIONS:
+            self._metrics.requests.labels(api=exchange.api, status=str(status)).inc()
+            self._metrics.request_seconds.labels(api=exchange.api).observe(exchange.seconds)
+        path = scope.get("raw_path", b"").partition(b"?")[0].decode("latin-1") or scope["path"]
+        quiet = exchange.api == OPERATIONS and status < 400
+        log.log(
+            logging.DEBUG if quiet else logging.INFO,
+            "%s %s %d",
+            scope["method"],
+            path[:LOGGED_PATH_LENGTH],
+            status,
+            extra={
+                "fields": {
+                    "api": exchange.api,
+                    "duration_ms": round(exchange.seconds * 1000),
+                    "code": exchange.code,
+                    "prompt_tokens": exchange.prompt_tokens,
+                    "completion_tokens": exchange.completion_tokens,
+                }
+            },
+        )
+
+
+def _begin(exchange: Exchange, message: Message) -> None:
+    exchange.status = message["status"]
+    headers = MutableHeaders(scope=message)
+    headers["x-request-id"] = exchange.request_id
+    headers["openai-processing-ms"] = str(round(exchange.seconds * 1000))
+    headers["openai-version"] = API_VERSION

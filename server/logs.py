@@ -1,0 +1,84 @@
+"""Log records with the id of the request they belong to, as text for people or JSON for collectors.
+
+    log.info("POST /v1/chat/completions 200", extra={"fields": {"duration_ms": 812, "completion_tokens": 57}})
+
+    2026-11-29T10:00:00.000Z INFO    POST /v1/chat/completions 200 duration_ms=812 … request_id=req_5f…
+    {"time": "2026-11-29T10:00:00.000Z", "level": "info", "logger": "server.exchange", "message": "POST …", …}
+
+No record holds what a user or a model wrote, nor a key: log counts and names, never text.
+"""
+
+import json
+import logging
+import logging.config
+from collections.abc import Mapping
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from typing import Any
+
+from server.settings import LogFormat
+
+REQUEST_ID: ContextVar[str | None] = ContextVar("request_id", default=None)
+"""The id of the request that the current task works for."""
+
+CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), 127)}
+"""Shown escaped, so that nothing a client sends can begin a line of its own."""
+
+
+def configure(level: str, form: LogFormat) -> None:
+    """Send every logger of the process, uvicorn's included, to standard error in one form."""
+    formatter = JsonFormatter if form is LogFormat.JSON else TextFormatter
+    logging.config.dictConfig(
+        {
+            "version": 1,
+            "disable_existing_loggers": False,
+            "formatters": {"ours": {"()": formatter}},
+            "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "ours"}},
+            "root": {"handlers": ["stderr"], "level": level.upper()},
+            "loggers": {
+                # What uvicorn says of its own start and stop, we say better.
+                "uvicorn.error": {"level": "WARNING"},
+                "httpx2": {"level": "WARNING"},
+                "asyncio": {"level": "WARNING"},
+            },
+        }
+    )
+
+
+def fields_of(record: logging.LogRecord) -> dict[str, Any]:
+    """The record's own fields and the request it belongs to, without what is not known."""
+    fields: Mapping[str, Any] = getattr(record, "fields", {})
+    known = {name: value for name, value in fields.items() if value is not None}
+    if (request_id := REQUEST_ID.get()) is not None:
+        known.setdefault("request_id", request_id)
+    return known
+
+
+def time_of(record: logging.LogRecord) -> str:
+    moment = datetime.fromtimestamp(record.created, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class TextFormatter(logging.Formatter):
+    """One line a record, fields as `name=value` at its end; a stack follows on lines of its own."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields = "".join(f" {name}={value}" for name, value in fields_of(record).items())
+        line = f"{time_of(record)} {record.levelname:7} {record.getMessage()}{fields}".translate(CONTROLS)
+        return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object a record, its stack under `exception`."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        entry = {
+            "time": time_of(record),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            **fields_of(record),
+        }
+        if record.exc_info:
+            entry["exception"] = self.formatException(record.exc_info)
+        return json.dumps(entry, default=str)
