@@ -1,0 +1,143 @@
+"""What every request body is made of: strict JSON types, and unions that name the member at fault.
+
+Pydantic reports each member of a plain union; a user who forgot a name should read about the name alone.
+So unions here look first and choose one member, and what is wrong with `{"role": "user", "content": 5}` is
+
+    ("messages", 0, "|user", "content"): expected a string or an array of objects
+
+where `|user` is the tag of the chosen member, which `body_errors` leaves out of the client's path.
+"""
+
+from collections.abc import Iterator
+from math import isfinite
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic_core import PydanticCustomError
+
+from server.request import Json
+
+TAG = "|"
+"""Begins the tag of a union member, so that it cannot be taken for a field."""
+
+MAX_DEPTH = 200
+"""Levels of arrays and objects in a body: far above any use, and below what recursive code can follow."""
+
+SHOWN_DEPTH = 4
+"""Steps of the path to what is nested too deeply: `tools[0].function.parameters`."""
+
+KINDS = {str: TAG + "string", list: TAG + "array", dict: TAG + "object", bool: TAG + "boolean"}
+
+
+class Body(BaseModel):
+    """An object of a request. What is unknown is kept aside and ignored; null is the same as absent."""
+
+    model_config = ConfigDict(strict=True, extra="allow", frozen=True)
+
+    @property
+    def unknown(self) -> list[str]:
+        """The names of the members that nobody reads, without those that are null."""
+        return [name for name, value in (self.model_extra or {}).items() if value is not None]
+
+
+class RequestBody(Body):
+    """A whole request: also refuses what later steps could neither follow, encode nor send on as JSON."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unsound(cls, value: Json) -> Json:
+        for path, reason in _unsound(value):
+            raise PydanticCustomError("unsound", "{reason}", {"reason": reason, "path": path})
+        return value
+
+
+class _Choice(Discriminator):
+    # A context makes a discriminator unhashable, and `X | None` needs a hash.
+    __hash__ = object.__hash__
+
+
+def by_member(key: str, *values: str) -> Discriminator:
+    """Choose among objects by the value of `key`: the tags are `|` + one of `values`."""
+
+    def tag(value: Json) -> str | None:
+        chosen = value.get(key) if isinstance(value, dict) else None
+        return TAG + chosen if chosen in values else None
+
+    return _Choice(tag, "not_a_member", "Unknown member", {"key": key, "values": values})
+
+
+def by_kind(expected: str) -> Discriminator:
+    """Choose by JSON type: the tags are those of `KINDS`; `expected` names them in messages."""
+
+    def tag(value: Json) -> str | None:
+        return KINDS.get(type(value))
+
+    return _Choice(tag, "not_a_kind", "Unknown kind", {"expected": expected})
+
+
+def unsupported_values(way_out: str, *values: str) -> BeforeValidator:
+    """Refuse values that OpenAI knows and we do not, with the `way_out`."""
+
+    def refuse(value: Json) -> Json:
+        if value in values:
+            raise PydanticCustomError("unsupported_value", "{way_out}", {"way_out": way_out})
+        return value
+
+    return BeforeValidator(refuse)
+
+
+def unsupported_parameter(way_out: str) -> BeforeValidator:
+    """Refuse a field that OpenAI knows and we do not, unless it is null."""
+
+    def refuse(value: Json) -> Json:
+        if value is not None:
+            raise PydanticCustomError("unsupported_parameter", "{way_out}", {"way_out": way_out})
+        return value
+
+    return BeforeValidator(refuse)
+
+
+AnyObject = Annotated[dict[str, Any], Tag("|object")]
+AnySchema = Annotated[
+    AnyObject | Annotated[bool, Tag("|boolean")],
+    by_kind("an object or a boolean"),
+    Field(description="A JSON Schema."),
+]
+ObjectOrText = Annotated[AnyObject | Annotated[str, Tag("|string")], by_kind("an object or its JSON text")]
+
+
+def _unsound(root: Json) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Walk the value without recursion; yield the path and the fault of each part that is not sound."""
+    path: list[str | int] = []
+    levels = [_members(root)]
+    while levels:
+        key, value = next(levels[-1], (None, None))
+        if key is None:
+            levels.pop()
+            del path[-1:]
+            continue
+        if (fault := _fault(key)) or (fault := _fault(value)):
+            yield (*path, key), fault
+        elif isinstance(value, dict | list):
+            if len(levels) == MAX_DEPTH:
+                yield tuple(path[:SHOWN_DEPTH]), f"nested deeper than {MAX_DEPTH} levels."
+            else:
+                path.append(key)
+                levels.append(_members(value))
+
+
+def _members(value: Json) -> Iterator[tuple[str | int, Json]]:
+    if isinstance(value, dict):
+        return iter(value.items())
+    return iter(enumerate(value) if isinstance(value, list) else ())
+
+
+def _fault(value: Json) -> str | None:
+    if isinstance(value, float) and not isfinite(value):
+        return "NaN and Infinity are not numbers of JSON."
+    if isinstance(value, str) and not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return "half of a surrogate pair (such as \\ud83d alone) is not text. Send whole characters."
+    return None

@@ -1,0 +1,105 @@
+"""The tools of a chat request, and the choice among them.
+
+    {"type": "function", "function": {"name": "weather", "parameters": {…}, "strict": true}}
+    {"type": "function", "function": {"name": "weather"}}                        # tool_choice: this one
+    {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": […]}}   # tool_choice: one of these
+
+A choice may also be spelled flat, as in the Responses API: `{"type": "function", "name": "weather"}`.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Discriminator, Field, Tag
+
+from server.api.body_types import AnySchema, Body, by_kind, by_member, unsupported_values
+from server.request import Json
+
+FUNCTIONS_ONLY = "Use type 'function', with one parameter that is a string in place of the free text."
+
+Name = Annotated[str, Field(max_length=64, pattern="^[a-zA-Z0-9_-]+$", examples=["get_weather"])]
+FunctionType = Annotated[Literal["function"], unsupported_values(FUNCTIONS_ONLY, "custom")]
+
+
+class FunctionDefinition(Body):
+    name: Name
+    description: str | None = None
+    parameters: AnySchema | None = Field(None, description="A JSON Schema; without it, no arguments.")
+    strict: bool | None = Field(None, description="Whether calls must fit the schema exactly.")
+
+
+class LegacyFunction(Body):
+    name: Name
+    description: str | None = None
+    parameters: AnySchema | None = None
+
+
+class FunctionTool(Body):
+    type: FunctionType
+    function: FunctionDefinition
+
+
+class FunctionName(Body):
+    name: str
+
+
+class NamedTool(Body):
+    type: FunctionType
+    function: FunctionName
+
+
+class FlatNamedTool(Body):
+    """A named tool as the Responses API spells it."""
+
+    type: FunctionType
+    name: str
+
+
+def _named_spelling(value: Json) -> str:
+    flat = isinstance(value, dict) and "name" in value and "function" not in value
+    return "|flat" if flat else "|nested"
+
+
+AnyNamedTool = Annotated[
+    Annotated[NamedTool, Tag("|nested")] | Annotated[FlatNamedTool, Tag("|flat")],
+    Discriminator(_named_spelling),
+]
+
+
+class AllowedTools(Body):
+    mode: Literal["auto", "required"]
+    tools: Annotated[list[AnyNamedTool], Field(min_length=1, fail_fast=True)]
+
+
+class AllowedToolsChoice(Body):
+    type: Literal["allowed_tools"]
+    allowed_tools: AllowedTools
+
+
+class FlatAllowedToolsChoice(AllowedTools):
+    """Allowed tools as the Responses API spells them."""
+
+    type: Literal["allowed_tools"]
+
+
+def _allowed_spelling(value: Json) -> str:
+    return "|flat" if "mode" in value and "allowed_tools" not in value else "|nested"
+
+
+AnyAllowedTools = Annotated[
+    Annotated[AllowedToolsChoice, Tag("|nested")] | Annotated[FlatAllowedToolsChoice, Tag("|flat")],
+    Discriminator(_allowed_spelling),
+]
+ToolChoiceObject = Annotated[
+    Annotated[AnyNamedTool, Tag("|function")] | Annotated[AnyAllowedTools, Tag("|allowed_tools")],
+    by_member("type", "function", "allowed_tools"),
+]
+ToolChoiceBody = Annotated[
+    Annotated[Literal["none", "auto", "required"], Tag("|string")]
+    | Annotated[ToolChoiceObject, Tag("|object")],
+    by_kind("one of 'none', 'auto', 'required', or an object"),
+]
+
+FunctionCallBody = Annotated[
+    Annotated[Literal["none", "auto"], Tag("|string")] | Annotated[FunctionName, Tag("|object")],
+    by_kind("one of 'none', 'auto', or an object"),
+]

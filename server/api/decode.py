@@ -1,0 +1,128 @@
+"""Chat Completions in: the checked body becomes the internal request, and what its answer needs to know.
+
+    decode_chat(read_body(ChatRequestBody, {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}))
+    # DecodedChat(request=Request(id="chatcmpl-…", api="chat", model="m", …), stream=False, …)
+
+Here is refused what only shows when fields are read together: `top_logprobs` without `logprobs`, a choice of
+a tool that is not there. Schemas are checked later on the path.
+"""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from server.api import refusals
+from server.api.chat_messages import AssistantMessage
+from server.api.chat_request import ChatRequestBody
+from server.api.decode_format import decode_format
+from server.api.decode_messages import decode_messages
+from server.api.decode_tools import decode_tools
+from server.errors import ApiError
+from server.request import Json, Request, SamplingParams
+
+RESERVED = frozenset(
+    {"messages", "tools", "documents", "chat_template", "add_generation_prompt", "continue_final_message"}
+)
+"""Template arguments that only the server sets: with them, a client could change what was checked."""
+
+MAX_IGNORED = 32
+"""Names of unknown fields that are reported for one request."""
+
+
+@dataclass(frozen=True, slots=True)
+class DecodedChat:
+    """The request, and how its client wants the answer told.
+
+    `legacy_functions`: the client spoke of `functions`, so the answer speaks of `function_call`.
+    `ignored`: unknown fields, as `store_at` or `messages[].cache_control`; at most `MAX_IGNORED`.
+    """
+
+    request: Request
+    stream: bool = False
+    include_usage: bool = False
+    legacy_functions: bool = False
+    include_reasoning: bool = True
+    ignored: tuple[str, ...] = ()
+
+
+def decode_chat(body: ChatRequestBody, *, max_n: int = 16) -> DecodedChat:
+    """Decode a body that may ask for up to `max_n` choices. Raises `ApiError` (400) that names the field at fault."""
+    _check_together(body, max_n)
+    tools = decode_tools(body)
+    request = Request(
+        id=f"chatcmpl-{uuid.uuid4().hex}",
+        api="chat",
+        model=body.model,
+        messages=decode_messages(body.messages),
+        tools=tools.tools,
+        choice=tools.choice,
+        parallel=tools.parallel,
+        answer_format=decode_format(body),
+        sampling=_sampling(body),
+        stop=(body.stop,) if isinstance(body.stop, str) else tuple(body.stop or ()),
+        n=body.n or 1,
+        template_arguments=_template_arguments(body),
+        continue_final_message=body.continue_final_message is True,
+    )
+    return DecodedChat(
+        request=request,
+        stream=body.stream is True,
+        include_usage=body.stream_options is not None and body.stream_options.include_usage is True,
+        legacy_functions=body.functions is not None,
+        include_reasoning=body.include_reasoning is not False,
+        ignored=_ignored(body),
+    )
+
+
+def _check_together(body: ChatRequestBody, max_n: int) -> None:
+    if body.n is not None and body.n > max_n:
+        raise refusals.above("n", max_n, body.n)
+    if body.stream_options is not None and not body.stream:
+        raise refusals.invalid("stream_options", "it is only allowed when 'stream' is true.")
+    if body.top_logprobs is not None and not body.logprobs:
+        raise refusals.invalid("top_logprobs", "it is only allowed when 'logprobs' is true.")
+    if body.continue_final_message:
+        last = body.messages[-1]
+        if not isinstance(last, AssistantMessage) or last.tool_calls or last.function_call:
+            raise refusals.invalid(
+                "continue_final_message", "the last message must be the assistant's, and hold no tool calls."
+            )
+
+
+def _sampling(body: ChatRequestBody) -> SamplingParams:
+    return SamplingParams(
+        temperature=body.temperature,
+        top_p=body.top_p,
+        top_k=body.top_k,
+        min_p=body.min_p,
+        frequency_penalty=body.frequency_penalty or 0.0,
+        presence_penalty=body.presence_penalty or 0.0,
+        repetition_penalty=body.repetition_penalty,
+        seed=body.seed,
+        logit_bias={int(token_id): bias for token_id, bias in (body.logit_bias or {}).items()},
+        max_tokens=body.max_tokens if body.max_completion_tokens is None else body.max_completion_tokens,
+        logprobs=(body.top_logprobs or 0) if body.logprobs else None,
+    )
+
+
+def _template_arguments(body: ChatRequestBody) -> Mapping[str, Json]:
+    arguments = body.chat_template_kwargs or {}
+    for name in arguments:
+        if name in RESERVED:
+            raise _reserved(name)
+    if body.reasoning_effort is None:
+        return arguments
+    return {"reasoning_effort": body.reasoning_effort, **arguments}
+
+
+def _reserved(name: str) -> ApiError:
+    return refusals.invalid(
+        f"chat_template_kwargs.{name}", "the server sets this argument itself. Leave it out."
+    )
+
+
+def _ignored(body: ChatRequestBody) -> tuple[str, ...]:
+    names = dict.fromkeys(body.unknown)
+    for message in body.messages:
+        names.update(dict.fromkeys(f"messages[].{name}" for name in message.unknown))
+    return tuple(refusals.cut(name, refusals.MAX_VALUE) for name in list(names)[:MAX_IGNORED])
