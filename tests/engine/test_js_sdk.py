@@ -1,12 +1,11 @@
 """The official JavaScript SDK against the running server: the tests are in tests/clients/js."""
 
-import json
+import asyncio
 import os
 import shutil
-import subprocess
-import urllib.request
 from pathlib import Path
 
+import httpx2
 import pytest
 
 CLIENT = Path(__file__).parents[1] / "clients" / "js"
@@ -23,19 +22,18 @@ pytestmark = [
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_javascript_sdk(base_url: str, file: str) -> None:
+async def test_javascript_sdk(base_url: str, file: str) -> None:
     """Every test of the file passes, on the model that the server names first."""
-    with urllib.request.urlopen(f"{base_url}/models") as response:
-        model = json.load(response)["data"][0]["id"]
+    async with httpx2.AsyncClient() as client:
+        models = (await client.get(f"{base_url}/models")).raise_for_status().json()
 
-    run = subprocess.run(
-        ["node", "--test", "--test-reporter=spec", file],
+    run = await asyncio.create_subprocess_exec(
+        *("node", "--test", "--test-reporter=spec", file),
         cwd=CLIENT,
-        env={**os.environ, "BASE_URL": base_url, "MODEL": model},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
+        env={**os.environ, "BASE_URL": base_url, "MODEL": models["data"][0]["id"]},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
     )
+    output, _ = await run.communicate()
 
-    assert run.returncode == 0, run.stdout
+    assert run.returncode == 0, output.decode()
