@@ -1,0 +1,147 @@
+"""The one path, whatever the API: check → render → constrain → generate → parse → validate → respond.
+
+    answer = await prepare(request, context)       # refuses what can be refused; no model time spent yet
+    async with aclosing(answer.steps()) as steps:
+        async for step in steps:                   # Step(index=0, events=(Content("Hi"),), …)
+            …                                      # the API's encoder responds
+
+Leaving `steps()` early, as a client that goes away makes it do, aborts the request in the engine.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+
+from parsers.machine import Parser
+from server.check import check, fit
+from server.constrain import Constraint, constrain
+from server.context import Context
+from server.engine.protocol import EngineDeadError, EngineError
+from server.errors import ApiError, Code
+from server.merge import merge
+from server.observe import AbortCause, RequestObserver
+from server.render import Prompt, render
+from server.request import Mode, Request, SamplingParams
+from server.sequence import FinishReason, SequenceReader, Step
+from server.settings import NamedFinish
+from server.stop import StopSequences
+from server.validate import AnswerGate, CallGate
+
+PROMPT_TAIL = 16
+"""Prompt tokens that the detokenizer sees first: enough for any character or leading space to depend on."""
+
+
+async def prepare(request: Request, context: Context) -> "Answer":
+    """Do all that needs no model: check, render, constrain. Raises `ApiError` (4xx)."""
+    check(request, model_names=context.model_names)
+    prompt = await asyncio.to_thread(
+        render, request, template=context.template, vocabulary=context.vocabulary, family=context.family
+    )
+    request = fit(request, prompt_tokens=len(prompt.token_ids), max_model_len=context.engine.max_model_len)
+    constraint = await asyncio.to_thread(
+        constrain,
+        request,
+        family=context.family,
+        planner=context.planner,
+        tool_mask=context.settings.tool_mask,
+        max_calls=context.settings.max_calls,
+        opens_reasoning=prompt.opens_reasoning,
+    )
+    return Answer(request, context, prompt, constraint)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one request, over all its choices."""
+
+    prompt: int
+    completion: int
+    reasoning: int
+    cached: int
+
+
+class Answer:
+    """A request that nothing is wrong with, ready to be generated once."""
+
+    def __init__(self, request: Request, context: Context, prompt: Prompt, constraint: Constraint) -> None:
+        self.request = request
+        self._context = context
+        self._prompt = prompt
+        self._constraint = constraint
+        self._observer = RequestObserver(request, family=context.family.name, metrics=context.metrics)
+        self._readers = [self._reader() for _ in range(request.n)]
+
+    def steps(self) -> AsyncGenerator[Step, None]:
+        """Generate all choices side by side. Raises `ApiError` if the engine, or a strict call, fails."""
+        return merge([self._generate(index) for index in range(self.request.n)])
+
+    @property
+    def usage(self) -> Usage:
+        """What was used so far; final once `steps()` has ended."""
+        counts = [reader.tokens for reader in self._readers]
+        return Usage(
+            prompt=len(self._prompt.token_ids),
+            completion=sum(count.completion for count in counts),
+            reasoning=sum(count.reasoning for count in counts),
+            cached=counts[0].cached,
+        )
+
+    async def _generate(self, index: int) -> AsyncGenerator[Step, None]:
+        """One choice, from the engine's first token to the step that has `finish`."""
+        reader, pace = self._readers[index], self._observer.pace()
+        outputs = self._context.engine.generate(
+            f"{self.request.id}-{index}",
+            self._prompt.token_ids,
+            _sampling(self.request, index),
+            self._constraint.structural_tag,
+        )
+        try:
+            async with aclosing(outputs):
+                async for output in outputs:
+                    pace.saw(len(output.token_ids))
+                    step = Step(index, *reader.feed(output))
+                    if step.finish is not None and output.finish is None:
+                        self._observer.aborted(AbortCause.STOP_SEQUENCE)
+                    yield step
+                    if step.finish is not None:
+                        pace.ended()
+                        return
+        except (GeneratorExit, asyncio.CancelledError):
+            self._observer.aborted(AbortCause.DISCONNECT)
+            raise
+        except ApiError:
+            self._observer.aborted(AbortCause.FAILURE)
+            raise
+        except EngineError as error:
+            raise _failure(error) from error
+        raise ApiError(Code.ENGINE_FAILED, "The engine ended this request without a reason.")
+
+    def _reader(self) -> SequenceReader:
+        context, request = self._context, self.request
+        named_stops = context.settings.named_finish_reason is NamedFinish.STOP
+        return SequenceReader(
+            detokenizer=context.vocabulary.detokenizer(self._prompt.token_ids[-PROMPT_TAIL:]),
+            parser=Parser(
+                context.family, self._constraint.calls.keys(), opens_reasoning=self._prompt.opens_reasoning
+            ),
+            stop=StopSequences(request.stop),
+            calls=CallGate(self._constraint, self._observer),
+            answer=AnswerGate(self._constraint.answer, self._observer),
+            end_ids=frozenset(context.vocabulary.end_ids),
+            after_calls=FinishReason.STOP
+            if named_stops and request.choice.mode is Mode.NAMED
+            else FinishReason.TOOL_CALLS,
+        )
+
+
+def _sampling(request: Request, index: int) -> SamplingParams:
+    """Choice `index` draws from its own seed, or all choices would be the same."""
+    seed = request.sampling.seed
+    return request.sampling if seed is None else replace(request.sampling, seed=seed + index)
+
+
+def _failure(error: EngineError) -> ApiError:
+    if isinstance(error, EngineDeadError):
+        return ApiError(Code.ENGINE_DEAD, "The engine has stopped. Try again when /ready answers 200.")
+    return ApiError(Code.ENGINE_FAILED, f"The engine failed this request: {error}")

@@ -1,0 +1,249 @@
+"""Chat Completions out: the path's steps as one response, or as the chunks of a stream.
+
+Both fold the same steps, so the answers are the same. The streaming rules are those which the official
+SDKs' accumulators rely on (docs/compatibility.md):
+
+    data: {"id": "chatcmpl-…", …, "choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}, …}]}
+    data: {…, "delta": {"tool_calls": [{"index": 0, "id": "call_…", "type": "function", "function": {…}}]}, …}
+    data: {…, "delta": {}, "finish_reason": "tool_calls"}
+    data: [DONE]
+"""
+
+import json
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from parsers.events import CallArguments, CallBegin, Content, Event, Reasoning
+from server.answer import Usage
+from server.engine.protocol import TokenLogprob
+from server.errors import ApiError
+from server.sequence import FinishReason, Step
+from server.vocabulary import Vocabulary
+
+DONE = b"data: [DONE]\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class ChatShape:
+    """How this client wants its answer told.
+
+    `legacy_functions`: the request spoke of `functions`, so the answer speaks of `function_call`.
+    """
+
+    id: str
+    model: str
+    created: int
+    legacy_functions: bool = False
+    include_reasoning: bool = True
+    include_usage: bool = False
+    with_logprobs: bool = False
+
+
+def new_call_id() -> str:
+    """A name for a call that no other call has."""
+    return f"call_{uuid.uuid4().hex[:24]}"
+
+
+def finish_reason(reason: FinishReason, shape: ChatShape) -> str:
+    if reason is FinishReason.TOOL_CALLS and shape.legacy_functions:
+        return "function_call"
+    return reason.value
+
+
+def usage_body(usage: Usage) -> dict[str, Any]:
+    """`usage` in OpenAI's form."""
+    return {
+        "prompt_tokens": usage.prompt,
+        "completion_tokens": usage.completion,
+        "total_tokens": usage.prompt + usage.completion,
+        "prompt_tokens_details": {"cached_tokens": usage.cached, "audio_tokens": 0},
+        "completion_tokens_details": {
+            "reasoning_tokens": usage.reasoning,
+            "audio_tokens": 0,
+            "accepted_prediction_tokens": 0,
+            "rejected_prediction_tokens": 0,
+        },
+    }
+
+
+def logprobs_body(entries: Sequence[TokenLogprob], vocabulary: Vocabulary) -> list[dict[str, Any]]:
+    """Each token with its log probability and its likeliest alternatives."""
+
+    def described(token_id: int, logprob: float) -> dict[str, Any]:
+        # What the mask forbids has no finite log probability, and JSON no infinity.
+        return {
+            "token": vocabulary.token_text(token_id),
+            "logprob": max(logprob, -9999.0),
+            "bytes": list(vocabulary.token_bytes(token_id)),
+        }
+
+    return [
+        {
+            **described(entry.token_id, entry.logprob),
+            "top_logprobs": [described(token_id, logprob) for token_id, logprob in entry.top],
+        }
+        for entry in entries
+    ]
+
+
+@dataclass(slots=True)
+class _Choice:
+    """What has come of one choice."""
+
+    content: list[str] = field(default_factory=list)
+    reasoning: list[str] = field(default_factory=list)
+    calls: list[tuple[str, list[str]]] = field(default_factory=list)
+    logprobs: list[TokenLogprob] = field(default_factory=list)
+    finish: FinishReason = FinishReason.STOP
+
+    def add(self, step: Step) -> None:
+        self.logprobs += step.logprobs
+        self.finish = step.finish or self.finish
+        for event in step.events:
+            match event:
+                case Content(text):
+                    self.content.append(text)
+                case Reasoning(text):
+                    self.reasoning.append(text)
+                case CallBegin(_, name):
+                    self.calls.append((name, []))
+                case CallArguments(index, text):
+                    self.calls[index][1].append(text)
+
+
+class ChatResponse:
+    """Folds steps into the body of a response that is not streamed."""
+
+    def __init__(self, shape: ChatShape, vocabulary: Vocabulary, *, n: int) -> None:
+        self._shape = shape
+        self._vocabulary = vocabulary
+        self._choices = [_Choice() for _ in range(n)]
+
+    def add(self, step: Step) -> None:
+        self._choices[step.index].add(step)
+
+    def body(self, usage: Usage) -> dict[str, Any]:
+        return {
+            "id": self._shape.id,
+            "object": "chat.completion",
+            "created": self._shape.created,
+            "model": self._shape.model,
+            "choices": [self._choice(index, choice) for index, choice in enumerate(self._choices)],
+            "usage": usage_body(usage),
+        }
+
+    def _choice(self, index: int, choice: _Choice) -> dict[str, Any]:
+        logprobs = None
+        if self._shape.with_logprobs:
+            logprobs = {"content": logprobs_body(choice.logprobs, self._vocabulary), "refusal": None}
+        return {
+            "index": index,
+            "message": self._message(choice),
+            "logprobs": logprobs,
+            "finish_reason": finish_reason(choice.finish, self._shape),
+        }
+
+    def _message(self, choice: _Choice) -> dict[str, Any]:
+        text = "".join(choice.content)
+        message: dict[str, Any] = {
+            "role": "assistant",
+            "content": text if text or not choice.calls else None,
+            "refusal": None,
+        }
+        if choice.reasoning and self._shape.include_reasoning:
+            message["reasoning_content"] = "".join(choice.reasoning)
+        calls = [{"name": name, "arguments": "".join(pieces)} for name, pieces in choice.calls]
+        if calls and self._shape.legacy_functions:
+            message["function_call"] = calls[0]
+        elif calls:
+            message["tool_calls"] = [
+                {"id": new_call_id(), "type": "function", "function": call} for call in calls
+            ]
+        return message
+
+
+class ChatStream:
+    """Turns steps into server-sent events. Constant parts are serialised once a stream."""
+
+    def __init__(self, shape: ChatShape, vocabulary: Vocabulary, *, n: int) -> None:
+        self._shape = shape
+        self._vocabulary = vocabulary
+        self._n = n
+        self._logprobs: dict[int, list[TokenLogprob]] = {index: [] for index in range(n)}
+        head = {
+            "id": shape.id,
+            "object": "chat.completion.chunk",
+            "created": shape.created,
+            "model": shape.model,
+        }
+        self._head = f"data: {json.dumps(head)[:-1]}, "
+        self._tail = ', "usage": null}\n\n' if shape.include_usage else "}\n\n"
+
+    def open(self) -> bytes:
+        """The first chunk of every choice, in order: the only ones that name the role."""
+        role = {"role": "assistant", "content": ""}
+        return b"".join(self._chunk(index, role) for index in range(self._n))
+
+    def encode(self, step: Step) -> bytes:
+        """The chunks of one step: none if it changed nothing that the client sees."""
+        self._logprobs[step.index] += step.logprobs
+        chunks = [self._chunk(step.index, delta) for delta in self._deltas(step.events)]
+        if step.finish is not None:
+            chunks.append(self._chunk(step.index, {}, finish_reason(step.finish, self._shape)))
+        return b"".join(chunks)
+
+    def close(self, usage: Usage) -> bytes:
+        """The usage chunk, if it was asked for, and the end of the stream."""
+        if not self._shape.include_usage:
+            return DONE
+        chunk = f'{self._head}"choices": [], "usage": {json.dumps(usage_body(usage))}}}\n\n'
+        return chunk.encode() + DONE
+
+    @staticmethod
+    def fail(error: ApiError) -> bytes:
+        """The end of a stream that has begun and cannot go on."""
+        return f"data: {json.dumps(error.body(), ensure_ascii=False)}\n\n".encode() + DONE
+
+    def _deltas(self, events: Iterable[Event]) -> Iterable[dict[str, Any]]:
+        for event in merged(events):
+            match event:
+                case Content(text):
+                    yield {"content": text}
+                case Reasoning(text) if self._shape.include_reasoning:
+                    yield {"reasoning_content": text}
+                case CallBegin(_, name) if self._shape.legacy_functions:
+                    yield {"function_call": {"name": name, "arguments": ""}}
+                case CallBegin(index, name):
+                    function = {"name": name, "arguments": ""}
+                    call = {"index": index, "id": new_call_id(), "type": "function", "function": function}
+                    yield {"tool_calls": [call]}
+                case CallArguments(_, text) if self._shape.legacy_functions:
+                    yield {"function_call": {"arguments": text}}
+                case CallArguments(index, text):
+                    yield {"tool_calls": [{"index": index, "function": {"arguments": text}}]}
+
+    def _chunk(self, index: int, delta: dict[str, Any], reason: str | None = None) -> bytes:
+        logprobs = None
+        if self._shape.with_logprobs and (entries := self._logprobs[index]):
+            logprobs = {"content": logprobs_body(entries, self._vocabulary), "refusal": None}
+            self._logprobs[index] = []
+        choice = {"index": index, "delta": delta, "logprobs": logprobs, "finish_reason": reason}
+        return f'{self._head}"choices": [{json.dumps(choice, ensure_ascii=False)}]{self._tail}'.encode()
+
+
+def merged(events: Iterable[Event]) -> list[Event]:
+    """Join neighbours that say one thing in pieces, as an engine step of several tokens brings them."""
+    joined: list[Event] = []
+    for event in events:
+        match joined[-1:], event:
+            case [Content(before)], Content(text):
+                joined[-1] = Content(before + text)
+            case [Reasoning(before)], Reasoning(text):
+                joined[-1] = Reasoning(before + text)
+            case [CallArguments(index, before)], CallArguments(_, text):
+                joined[-1] = CallArguments(index, before + text)
+            case _:
+                joined.append(event)
+    return joined

@@ -1,0 +1,86 @@
+"""What became of one request, told to the metrics and the log: never its text.
+
+    observer = RequestObserver(request, family="hermes", metrics=metrics)
+    observer.call_passed(rule)          # strictcall_tool_calls_total{family="hermes",choice="auto",…} + 1
+"""
+
+import logging
+import time
+from collections.abc import Sequence
+from enum import StrEnum
+
+from parsers.events import Malformed
+from server.constrain import CallRule, Constraint
+from server.metrics import Metrics
+from server.request import Request
+from server.schema.instance import InstanceError
+
+log = logging.getLogger(__name__)
+
+
+class AbortCause(StrEnum):
+    """Why a generation was ended before the model ended it."""
+
+    DISCONNECT = "disconnect"
+    STOP_SEQUENCE = "stop_sequence"
+    FAILURE = "failure"
+
+
+class RequestObserver:
+    """Counts for one request; times its first token and the ones after it."""
+
+    def __init__(self, request: Request, *, family: str, metrics: Metrics) -> None:
+        self._request = request
+        self._family = family
+        self._metrics = metrics
+        self._started = time.perf_counter()
+
+    def constrained(self, constraint: Constraint) -> None:
+        """The mask is built: count what it does not hold."""
+        for keyword in constraint.unmasked:
+            self._metrics.unmasked_keywords.labels(keyword=keyword).inc()
+
+    def call_passed(self, rule: CallRule) -> None:
+        labels = {"family": self._family, "choice": self._request.choice.label, "constraint": rule.held.value}
+        self._metrics.tool_calls.labels(**labels).inc()
+
+    def call_unreadable(self, failure: Malformed) -> None:
+        if not self._request.callable_tools:
+            return  # no call was possible: what looks like one is text
+        self._metrics.parse_failures.labels(family=self._family, reason=failure.reason.value).inc()
+        log.warning("unreadable call: %s, %d characters", failure.reason.value, len(failure.raw))
+
+    def schema_violated(self, name: str, errors: Sequence[InstanceError]) -> None:
+        for error in errors:
+            self._metrics.schema_violations.labels(keyword=error.keyword).inc()
+        log.warning("'%s' outside its schema: %s", name, ", ".join(error.keyword for error in errors[:5]))
+
+    def pace(self) -> "Pace":
+        """A clock for one of the request's sequences."""
+        return Pace(self._started, self._metrics)
+
+    def aborted(self, cause: AbortCause) -> None:
+        self._metrics.aborts.labels(cause=cause.value).inc()
+
+
+class Pace:
+    """Times one sequence: its first token since the request began, and the ones after it."""
+
+    def __init__(self, started: float, metrics: Metrics) -> None:
+        self._started = started
+        self._metrics = metrics
+        self._first: float | None = None
+        self._tokens = 0
+
+    def saw(self, tokens: int) -> None:
+        """Tokens have come; the first ones stop the clock of the first token."""
+        self._tokens += tokens
+        if self._first is None and tokens:
+            self._first = time.perf_counter()
+            self._metrics.time_to_first_token.observe(self._first - self._started)
+
+    def ended(self) -> None:
+        """The sequence is complete: its mean time per token after the first counts once."""
+        if self._first is not None and self._tokens > 1:
+            spent = time.perf_counter() - self._first
+            self._metrics.time_per_output_token.observe(spent / (self._tokens - 1))

@@ -1,0 +1,127 @@
+"""One sequence from the engine's tokens to checked events: detokenize → parse → stop → validate → finish.
+
+    reader = SequenceReader(detokenizer=…, parser=…, …)
+    events, logprobs, finish = reader.feed(Output((28, 42)))     # (Content("Hi"),), (), None
+
+Everything here is synchronous and sees the output once, so a streamed answer and a whole one are the same.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from parsers.events import CallEnd, Content, Event
+from parsers.machine import Parser
+from server.engine.protocol import Finish, Output, TokenLogprob
+from server.stop import StopSequences
+from server.validate import AnswerGate, CallGate
+from server.vocabulary import Detokenizer
+
+
+class FinishReason(StrEnum):
+    """Why an answer ended, as the client is told."""
+
+    STOP = "stop"
+    LENGTH = "length"
+    TOOL_CALLS = "tool_calls"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one engine output added to choice `index`. `finish` comes with the last step, and only there."""
+
+    index: int
+    events: tuple[Event, ...] = ()
+    logprobs: tuple[TokenLogprob, ...] = ()
+    finish: FinishReason | None = None
+
+
+Read = tuple[tuple[Event, ...], tuple[TokenLogprob, ...], FinishReason | None]
+"""What one output came to: the fields of a `Step` but for its index."""
+
+
+@dataclass(slots=True)
+class TokenCounts:
+    """Tokens of one sequence, `reasoning` among the `completion` ones."""
+
+    completion: int = 0
+    reasoning: int = 0
+    cached: int = 0
+
+
+class SequenceReader:
+    """Reads one sequence. `feed` until a step has `finish`; what comes after is not read."""
+
+    def __init__(
+        self,
+        *,
+        detokenizer: Detokenizer,
+        parser: Parser,
+        stop: StopSequences,
+        calls: CallGate,
+        answer: AnswerGate,
+        end_ids: frozenset[int],
+        after_calls: FinishReason = FinishReason.TOOL_CALLS,
+    ) -> None:
+        self.tokens = TokenCounts()
+        self._detokenizer = detokenizer
+        self._parser = parser
+        self._stop = stop
+        self._calls = calls
+        self._answer = answer
+        self._end_ids = end_ids
+        self._after_calls = after_calls
+        self._called = False
+
+    def feed(self, output: Output) -> Read:
+        """Read one engine output. Raises `ApiError` (500 schema_violation)."""
+        events = [event for token_id in output.token_ids for event in self._read(token_id)]
+        self.tokens.cached = output.cached_tokens or self.tokens.cached
+        checked = self._pass(self._calls.feed(events))
+        finish = self._finish_reason(output.finish)
+        if finish is not None:
+            truncated = output.finish is Finish.LENGTH and not self._stop.matched
+            checked += self._end(truncated=truncated)
+            finish = self._finish_reason(output.finish)
+        return tuple(checked), self._visible(output.logprobs), finish
+
+    def _read(self, token_id: int) -> list[Event]:
+        reasoning = self._parser.in_reasoning
+        events = self._parser.feed(self._detokenizer.step(token_id))
+        self.tokens.completion += 1
+        self.tokens.reasoning += reasoning and self._parser.in_reasoning
+        return events
+
+    def _pass(self, events: Iterable[Event]) -> list[Event]:
+        """Let text through the stop sequences and the answer's gate; nothing passes after a stop."""
+        passed: list[Event] = []
+        for event in events:
+            if self._stop.matched:
+                break
+            if not isinstance(event, Content):
+                self._called |= isinstance(event, CallEnd)
+                passed.append(event)
+            elif text := self._answer.feed(self._stop.feed(event.text)):
+                passed.append(Content(text))
+        return passed
+
+    def _end(self, *, truncated: bool) -> list[Event]:
+        """Flush every stage in order: the parser, the stop sequences, the answer's gate."""
+        checked: list[Event] = []
+        if not self._stop.matched:
+            checked = self._pass(self._calls.feed(self._parser.finish(truncated=truncated)))
+        tail = self._answer.feed(self._stop.finish())
+        tail += self._answer.finish(complete=not truncated and not self._called)
+        return [*checked, Content(tail)] if tail else checked
+
+    def _finish_reason(self, finish: Finish | None) -> FinishReason | None:
+        if self._stop.matched:
+            return FinishReason.STOP
+        if finish is None:
+            return None
+        if finish is Finish.LENGTH:
+            return FinishReason.LENGTH
+        return self._after_calls if self._called else FinishReason.STOP
+
+    def _visible(self, logprobs: tuple[TokenLogprob, ...]) -> tuple[TokenLogprob, ...]:
+        return tuple(entry for entry in logprobs if entry.token_id not in self._end_ids)

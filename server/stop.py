@@ -1,0 +1,48 @@
+"""Stop sequences, on the text for the user only: a call's JSON may spell them freely.
+
+    stop = StopSequences(("END",))
+    stop.feed("It is E")     # "It is "   (the "E" may begin the sequence)
+    stop.feed("ND of it")    # ""         (matched: stop.matched is True, nothing after it counts)
+"""
+
+from collections.abc import Sequence
+
+
+class StopSequences:
+    """Cuts text at the sequence that is complete first, which is not part of the answer.
+
+    "Complete first" and not "begun first": a reader of single characters could not wait to see whether an
+    earlier beginning completes later, and every cut of the text must give the same answer.
+    """
+
+    def __init__(self, sequences: Sequence[str]) -> None:
+        self._sequences = sequences
+        self._held = ""
+        self.matched = False
+
+    def feed(self, text: str) -> str:
+        """Return what is certain to come before any stop sequence."""
+        if self.matched:
+            return ""
+        text = self._held + text
+        found = [(at + len(stop), at) for stop in self._sequences if (at := text.find(stop)) >= 0]
+        if found:
+            self.matched, self._held = True, ""
+            _, at = min(found)
+            return text[:at]
+        keep = max((_overlap(text, sequence) for sequence in self._sequences), default=0)
+        self._held = text[len(text) - keep :]
+        return text[: len(text) - keep]
+
+    def finish(self) -> str:
+        """Return the held tail, which turned out not to begin a stop sequence."""
+        tail, self._held = self._held, ""
+        return tail
+
+
+def _overlap(text: str, sequence: str) -> int:
+    """Length of the longest end of `text` that is a proper beginning of `sequence`."""
+    for size in range(min(len(text), len(sequence) - 1), 0, -1):
+        if text.endswith(sequence[:size]):
+            return size
+    return 0

@@ -1,0 +1,164 @@
+"""What passes on of the parser's events: calls that are right, in order, and nothing half-right.
+
+A call under an exact mask passes as it is written. Any other is held until it is complete and checked:
+it then passes whole, or becomes text (it was no call), or fails the request (it was strict, and wrong).
+
+    gate = CallGate(constraint, on=…)
+    gate.feed([CallBegin(0, "f")])                        # [] while "f" is held
+    gate.feed([CallArguments(0, "{}"), CallEnd(0)])       # [CallBegin(0, "f"), CallArguments(0, "{}"), CallEnd(0)]
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from parsers.events import CallArguments, CallBegin, CallEnd, Content, Event, Malformed, Reason, Reasoning
+from server.constrain import AnswerRule, CallRule, Constraint
+from server.errors import ApiError, Code
+from server.schema.instance import InstanceError, InstanceValidator, InvalidJson, parse_json
+
+
+class Observer(Protocol):
+    """Who is told what became of each call: the metrics and the log."""
+
+    def call_passed(self, rule: CallRule) -> None: ...
+
+    def call_unreadable(self, failure: Malformed) -> None: ...
+
+    def schema_violated(self, name: str, errors: Sequence[InstanceError]) -> None: ...
+
+
+@dataclass(slots=True)
+class _OpenCall:
+    """A call that has begun: its number among those passed on, once it is passed on."""
+
+    name: str
+    rule: CallRule | None
+    pieces: list[str]
+    number: int | None = None
+
+
+class CallGate:
+    """One sequence's events in, checked events out. Numbers calls anew, as some may not pass."""
+
+    def __init__(self, constraint: Constraint, observer: Observer) -> None:
+        self._rules = constraint.calls
+        self._observer = observer
+        self._call: _OpenCall | None = None
+        self._passed = 0
+
+    def feed(self, events: Iterable[Event]) -> list[Event]:
+        """Raises `ApiError` (500 schema_violation) for a complete strict call outside its schema."""
+        return [checked for event in events for checked in self._check(event)]
+
+    def _check(self, event: Event) -> Sequence[Event]:
+        match event:
+            case CallBegin(_, name):
+                return self._begin(name)
+            case CallArguments(_, text):
+                return self._arguments(text)
+            case CallEnd():
+                return self._end()
+            case Malformed():
+                return self._malformed(event)
+            case Content() | Reasoning():
+                return (event,)
+
+    def _begin(self, name: str) -> Sequence[Event]:
+        rule = self._rules.get(name)
+        self._call = _OpenCall(name, rule, [])
+        return self._release() if rule is not None and rule.streams else ()
+
+    def _arguments(self, text: str) -> Sequence[Event]:
+        call = self._open_call()
+        call.pieces.append(text)
+        return () if call.number is None else (CallArguments(call.number, text),)
+
+    def _end(self) -> Sequence[Event]:
+        call = self._open_call()
+        if call.rule is not None:
+            self._check_arguments(call.rule, "".join(call.pieces))
+            self._observer.call_passed(call.rule)
+        released = self._release()
+        self._call = None
+        assert call.number is not None
+        return (*released, CallEnd(call.number))
+
+    def _check_arguments(self, rule: CallRule, text: str) -> None:
+        errors = violations(text, rule.validator)
+        if not errors:
+            return
+        self._observer.schema_violated(rule.tool.name, errors)
+        if rule.tool.strict:
+            raise violation(f"The model's arguments for the strict function '{rule.tool.name}'", errors)
+
+    def _malformed(self, failure: Malformed) -> Sequence[Event]:
+        """A call cut short stands as far as it was written, whatever is unreadable otherwise is text."""
+        self._observer.call_unreadable(failure)
+        call, self._call = (self._call, None) if failure.index is not None else (None, self._call)
+        if call is None or (call.number is None and failure.reason is not Reason.TRUNCATED):
+            return (Content(failure.raw),)
+        return self._release_from(call)
+
+    def _release(self) -> Sequence[Event]:
+        return self._release_from(self._open_call())
+
+    def _release_from(self, call: _OpenCall) -> Sequence[Event]:
+        """Pass on what is held of the call, if it has not been passed on."""
+        if call.number is not None:
+            return ()
+        call.number, self._passed = self._passed, self._passed + 1
+        text = "".join(call.pieces)
+        begin = CallBegin(call.number, call.name)
+        return (begin, CallArguments(call.number, text)) if text else (begin,)
+
+    def _open_call(self) -> _OpenCall:
+        assert self._call is not None, "the parser says CallBegin before anything else of a call"
+        return self._call
+
+
+class AnswerGate:
+    """One sequence's JSON answer: passes as it is written under an exact mask, else whole once checked."""
+
+    def __init__(self, rule: AnswerRule | None, observer: Observer) -> None:
+        self._rule = rule
+        self._observer = observer
+        self._pieces: list[str] = []
+
+    def feed(self, text: str) -> str:
+        if self._rule is None:
+            return text
+        self._pieces.append(text)
+        return text if self._rule.streams else ""
+
+    def finish(self, *, complete: bool) -> str:
+        """Check the answer if it is `complete`; return what was held. Raises `ApiError` as `CallGate` does."""
+        text = "".join(self._pieces)
+        if self._rule is None or not text:
+            return ""
+        if complete and (errors := violations(text, self._rule.validator)):
+            self._observer.schema_violated(self._rule.name, errors)
+            if self._rule.strict:
+                raise violation(f"The model's answer in the strict format '{self._rule.name}'", errors)
+        return "" if self._rule.streams else text
+
+
+def violations(text: str, validator: InstanceValidator) -> Sequence[InstanceError]:
+    """Everything that is wrong with `text` as an instance of the validator's schema."""
+    try:
+        value = parse_json(text)
+    except InvalidJson as error:
+        return (InstanceError("$", error.keyword, str(error)),)
+    return validator.errors(value)
+
+
+def violation(what: str, errors: Sequence[InstanceError]) -> ApiError:
+    """Not retried by the SDKs by themselves: each try is a whole generation, and the choice is the caller's."""
+    listed = "; ".join(f"{error.path}: {error.message}" for error in errors[:5])
+    more = f" (and {len(errors) - 5} more)" if len(errors) > 5 else ""
+    return ApiError(
+        Code.SCHEMA_VIOLATION,
+        f"{what} do not satisfy the schema, in rules that the mask cannot hold: {listed}{more}. "
+        "Nothing of it was passed on. Try again, or state the rule in the description.",
+        headers={"x-should-retry": "false"},
+    )
