@@ -25,6 +25,7 @@ from server.body import ReadBody
 from server.boundary import Boundary
 from server.context import Context
 from server.exchange import Exchanges
+from server.version import own_version
 
 BEARER = HTTPBearer(auto_error=False, description="One of the keys the server was started with.")
 """Only describes: `RequireKey` checks."""
@@ -42,7 +43,7 @@ def create_app(context: Context) -> FastAPI:
     """Build the application. When it shuts down it closes the engine and the metrics of `context`."""
     app = FastAPI(
         title="strictcall",
-        version=ops.own_version(),
+        version=own_version(),
         description=DESCRIPTION,
         lifespan=lifespan,
         middleware=middleware(context),

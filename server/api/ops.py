@@ -6,7 +6,6 @@
 None of these needs an API key (see `server.auth`).
 """
 
-from importlib import metadata
 from typing import Literal
 
 from fastapi import APIRouter, Request, Response
@@ -14,6 +13,7 @@ from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel
 
 from server.context import context_of
+from server.version import own_version
 
 router = APIRouter(tags=["operations"])
 
@@ -53,11 +53,3 @@ def metrics(request: Request) -> Response:
 async def version(request: Request) -> Version:
     """Name the version of strictcall and of the engine behind it."""
     return Version(version=own_version(), engine=context_of(request).engine.version)
-
-
-def own_version() -> str:
-    """The installed version; `unknown` in a source tree that was never installed."""
-    try:
-        return metadata.version("strictcall")
-    except metadata.PackageNotFoundError:
-        return "unknown"

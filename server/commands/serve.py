@@ -1,0 +1,137 @@
+"""`strictcall serve [MODEL]`: load a model, listen, and say how to call it.
+
+    $ strictcall serve
+    Loading the tokenizer …
+    …
+    Ready: SmolLM2-135M-Instruct at http://127.0.0.1:8000/v1
+
+SIGTERM or SIGINT stops it: no new connections, running requests get `--drain-seconds` to end, exit code 0.
+"""
+
+import asyncio
+import ipaddress
+import logging
+import multiprocessing
+import os
+import signal
+import socket
+from collections.abc import Callable, Sequence
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from server.greeting import greeting
+from server.logs import configure
+from server.settings import LogFormat, Settings
+from server.sources import load
+from server.terminal import CommandError, Say, say
+
+if TYPE_CHECKING:
+    from server.metrics import Metrics
+
+log = logging.getLogger(__name__)
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+WAY_OUT = "Take another port with --port, or any free one with --port 0."
+
+Handler = Callable[[int, FrameType | None], None]
+
+
+def run(argv: Sequence[str]) -> int:
+    settings = load(argv, os.environ)
+    configure(settings.log_level, settings.log_format)
+    report = log.info if settings.log_format is LogFormat.JSON else say
+    with bind(settings.host, settings.port) as listener:
+        return serve(settings, listener, report)
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Take the port before the model is loaded, so that a port in use is known at once."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, kind, protocol)
+    except OSError as exc:
+        raise CommandError(f"The host '{host}' is no address of this machine: {exc.strerror}.") from exc
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+    except OSError as exc:
+        listener.close()
+        raise CommandError(
+            f"Cannot listen on {host}:{port}: {os.strerror(exc.errno or 0)}. {WAY_OUT}"
+        ) from exc
+    return listener
+
+
+def serve(settings: Settings, listener: socket.socket, report: Say) -> int:
+    # This brings the web framework and transformers, for which `--help` and a port in use should not wait.
+    from server.metrics import Metrics
+    from server.start import choose_family
+
+    family = choose_family(settings.family)
+    metrics = Metrics(families=(family.name,))
+    on_stop(abandon(metrics.close))
+    with asyncio.Runner(loop_factory=event_loop) as runner:
+        return runner.run(_serve(settings, listener, metrics, report))
+
+
+async def _serve(settings: Settings, listener: socket.socket, metrics: "Metrics", report: Say) -> int:
+    from server.serving import Outcome, run_server
+    from server.start import start
+
+    context = await start(settings, metrics, report=report)
+    on_stop(stopped_by_uvicorn)
+    url = base_url(settings.host, listener.getsockname()[1])
+
+    def announce() -> None:
+        if not settings.api_key and not is_loopback(listener.getsockname()[0]):
+            log.warning("No API key is set: whoever reaches %s may use it (--api-key-file).", url)
+        if settings.log_format is LogFormat.JSON:
+            report(f"Ready: {context.model_names[0]} at {url}")
+        else:
+            report(greeting(url, context.model_names[0], needs_key=bool(settings.api_key)))
+
+    outcome = await run_server(context, listener, announce=announce)
+    report(f"The server has stopped: {outcome.value}.")
+    return 0 if outcome is Outcome.STOPPED else 1
+
+
+def base_url(host: str, port: int) -> str:
+    """Where a client on this machine reaches the server; an address of all interfaces is none to call."""
+    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
+    return f"http://{shown}:{port}/v1"
+
+
+def is_loopback(address: str) -> bool:
+    return ipaddress.ip_address(address.partition("%")[0]).is_loopback
+
+
+def event_loop() -> asyncio.AbstractEventLoop:
+    """Uvloop's where it is installed, as vLLM brings it; asyncio's otherwise."""
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()
+
+
+def on_stop(handler: Handler) -> None:
+    for number in STOP_SIGNALS:
+        signal.signal(number, handler)
+
+
+def stopped_by_uvicorn(_number: int, _frame: FrameType | None) -> None:
+    """Uvicorn raises the signal that stopped it again when all is done: there is nothing more to do."""
+
+
+def abandon(clean_up: Callable[[], None]) -> Handler:
+    """A handler that ends the program at once: the engine loads in a thread, which cannot be cancelled."""
+
+    def handle(number: int, _frame: FrameType | None) -> None:
+        for child in multiprocessing.active_children():
+            child.terminate()
+        clean_up()
+        say("Stopped before the model was loaded.")
+        os._exit(128 + number)
+
+    return handle
