@@ -8,8 +8,10 @@ Consecutive `Content`, `Reasoning` and `CallArguments` (of one index) may be mer
 meaning: however the output is cut into deltas, the merged events are the same.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import groupby
 
 
 class Reason(StrEnum):
@@ -80,3 +82,16 @@ class Malformed:
 
 
 Event = Content | Reasoning | CallBegin | CallArguments | CallEnd | Malformed
+
+
+def merge(events: Iterable[Event]) -> list[Event]:
+    """The same events, with consecutive pieces of one kind (and of one call) joined."""
+    merged: list[Event] = []
+    for _, run in groupby(events, lambda event: (type(event), getattr(event, "index", None))):
+        first, *rest = run
+        if isinstance(first, Content | Reasoning | CallArguments):
+            pieces = [first.text, *(piece.text for piece in rest if isinstance(piece, type(first)))]
+            merged.append(replace(first, text="".join(pieces)))
+        else:
+            merged += [first, *rest]
+    return merged

@@ -1,0 +1,1 @@
+"""How families spell the arguments of a call: one module for each style, and what it needs to read."""

@@ -1,0 +1,217 @@
+"""The parser: a family's record and the text of an answer, in pieces, to events. One machine for all families.
+
+    parser = Parser(HERMES, ["f"])
+    parser.feed('Sure.\\n<tool_call>\\n{"name": "f", "argu')    # [Content("Sure."), CallBegin(0, "f")]
+    parser.feed('ments": {"a": 1}}\\n</tool_call>')            # [CallArguments(0, '{"a": 1}'), CallEnd(0)]
+    parser.finish()                                           # []
+
+However the text is cut, the merged events are the same, and an answer that is not streamed is one long
+feed. Work is linear in the text, and what is held back between two feeds is never lost. The rules:
+
+* Markers are found in text. (Where a family's markers are single tokens they can be told from text that
+  spells them: `feed` is the place to cut the text at such tokens.)
+* A reasoning span is read only at the very start of the answer, or when the prompt has opened it. What a
+  call inside it means is the record's `CallInside`.
+* Without tools, call markers are text. With tools, so is a begin marker that no call follows.
+* A call begins when its name is known and ends with its arguments, whether its end marker comes or not.
+  The first thing wrong with a call is its reason. One that cannot be read on ends at the first marker
+  after its own begin marker, so that the calls beside it are not lost.
+* Whitespace directly before a call is dropped; after a call, it is dropped if another call or the end
+  follows. So are newlines that begin a reasoning span or follow it, and whitespace that ends it. All other
+  text is exact, which is why trailing whitespace is held back until something follows.
+"""
+
+from collections import deque
+from collections.abc import Collection, Iterable
+from enum import Enum
+
+from parsers.arguments.json_lexer import WHITESPACE
+from parsers.block import Block
+from parsers.events import CallBegin, CallEnd, Content, Event, Malformed, Reasoning
+from parsers.family import CallInside, Family, Span
+from parsers.markers import first_marker, held_tail, may_become
+from parsers.prose import Prose
+
+_PIECE = 1024
+"""Characters taken at a time, which bounds the work on the buffer whatever a feed brings."""
+
+_NO_SPAN = Span("", "")
+"""For families that do not reason: it is never looked for."""
+
+
+class _State(Enum):
+    START = "start"
+    """Before the first character that is not whitespace: a reasoning span may begin."""
+    TEXT = "text"
+    """In content or reasoning."""
+    HELD = "held"
+    """After a call marker in a reasoning span: only the end tells what it is."""
+    BLOCK = "block"
+    """Behind a call's begin marker."""
+
+
+class Parser:
+    """Reads one answer. `tools` are the names that may be called."""
+
+    def __init__(self, family: Family, tools: Collection[str], *, opens_reasoning: bool = False) -> None:
+        self._syntax = family.call
+        self._span = family.reasoning or _NO_SPAN
+        self._call_inside = self._span.call_inside
+        self._tools = frozenset(tools)
+        self._state = _State.START if family.reasoning else _State.TEXT
+        self._input: deque[str] = deque()
+        self._buffer = ""
+        self._held: list[str] = []
+        self._events: list[Event] = []
+        self._calls = 0
+        self._block = Block(self._syntax, self._tools, first_index=0)
+        self._reasoning = Prose(Reasoning)
+        self._content = Prose(Content)
+        self._prose = self._content
+        """Where text outside calls goes now."""
+        if family.reasoning and opens_reasoning:
+            self._enter_span()
+
+    @property
+    def in_reasoning(self) -> bool:
+        """Whether what was fed last stands in the reasoning span."""
+        return self._prose is self._reasoning
+
+    def feed(self, text: str) -> list[Event]:
+        """Read the next piece of the answer."""
+        self._input.extend(_cut(text))
+        self._read_input()
+        return self._take_events()
+
+    def finish(self, *, truncated: bool = False) -> list[Event]:
+        """The answer is over: it was cut off (`truncated`), or the model ended it. Feed no more."""
+        if self._state is _State.HELD and not truncated:
+            self._call_inside = CallInside.ENDS_SPAN
+            self._release_held()
+            self._read_input()
+        if self._state is _State.BLOCK:
+            self._say(self._block.finish(truncated=truncated))
+        for piece in (*self._held, self._buffer):
+            self._events += self._prose.add(piece)
+        self._events += self._prose.release()
+        return self._take_events()
+
+    def _take_events(self) -> list[Event]:
+        events, self._events = self._events, []
+        return events
+
+    def _read_input(self) -> None:
+        while self._input:
+            self._buffer += self._input.popleft()
+            while self._advance():
+                pass
+
+    def _advance(self) -> bool:
+        """Take a step, and say whether more can be done with the text at hand."""
+        match self._state:
+            case _State.START:
+                return self._read_start()
+            case _State.TEXT:
+                return self._read_text()
+            case _State.HELD:
+                return self._read_held()
+            case _State.BLOCK:
+                return self._read_block()
+
+    def _take(self, length: int) -> str:
+        taken, self._buffer = self._buffer[:length], self._buffer[length:]
+        return taken
+
+    def _enter_span(self) -> None:
+        self._prose.drop()
+        self._prose = self._reasoning
+        self._prose.follow_marker()
+
+    def _leave_span(self) -> None:
+        self._prose.drop()
+        self._prose = self._content
+        self._prose.follow_marker()
+
+    def _read_start(self) -> bool:
+        begin = self._span.begin
+        blank = len(self._buffer) - len(self._buffer.lstrip(WHITESPACE))
+        self._prose.add(self._take(blank))
+        if may_become(self._buffer, (begin,)):
+            return False
+        if self._buffer.startswith(begin):
+            # Written even where the prompt has opened the span, by some models.
+            self._take(len(begin))
+            self._enter_span()
+        self._state = _State.TEXT
+        return True
+
+    def _markers(self) -> tuple[str, ...]:
+        begin = (self._syntax.begin,) if self._tools else ()
+        return (*begin, self._span.end) if self.in_reasoning else begin
+
+    def _read_text(self) -> bool:
+        markers = self._markers()
+        at, marker = first_marker(self._buffer, markers)
+        if at < 0:
+            at = len(self._buffer) - held_tail(self._buffer, markers)
+        self._events += self._prose.add(self._take(at))
+        if not marker:
+            return False
+        if marker != self._syntax.begin:
+            self._take(len(marker))
+            self._leave_span()
+        elif self.in_reasoning and self._call_inside is CallInside.AWAITS_END:
+            self._state = _State.HELD
+        else:
+            self._take(len(marker))
+            self._block = Block(self._syntax, self._tools, first_index=self._calls)
+            self._state = _State.BLOCK
+        return True
+
+    def _read_held(self) -> bool:
+        end = self._span.end
+        at, marker = first_marker(self._buffer, (end,))
+        if at < 0:
+            self._held.append(self._take(len(self._buffer) - held_tail(self._buffer, (end,))))
+            return False
+        for piece in (*self._held, self._take(at)):
+            self._events += self._prose.add(piece)
+        self._held.clear()
+        self._take(len(marker))
+        self._leave_span()
+        self._state = _State.TEXT
+        return True
+
+    def _release_held(self) -> None:
+        self._input.extend((*self._held, self._buffer))
+        self._held.clear()
+        self._buffer = ""
+        self._state = _State.TEXT
+
+    def _read_block(self) -> bool:
+        self._say(self._block.read(self._take(len(self._buffer))))
+        if self._block.over:
+            self._state = _State.TEXT
+            self._input.extendleft(reversed(_cut(self._block.rest)))
+        return False
+
+    def _say(self, events: Iterable[Event]) -> None:
+        """Pass on what a block said, with the text around it."""
+        for event in events:
+            if isinstance(event, Content):
+                self._events += self._prose.add(event.text)
+                continue
+            if isinstance(event, CallBegin):
+                self._calls += 1
+                self._prose.drop()
+                self._prose = self._content
+            elif isinstance(event, Malformed) and event.index is None:
+                self._events += self._prose.release()
+                self._prose = self._content
+            self._events.append(event)
+            if isinstance(event, CallEnd | Malformed) and event.index is not None:
+                self._prose.follow_call()
+
+
+def _cut(text: str) -> list[str]:
+    return [text[start : start + _PIECE] for start in range(0, len(text), _PIECE)]

@@ -1,0 +1,33 @@
+"""Where markers stand in text that is still being written.
+
+first_marker("a <tool_call> b", ("<tool_call>",))  -> (2, "<tool_call>")
+held_tail("so far <tool", ("<tool_call>",))        -> 5
+"""
+
+from collections.abc import Sequence
+
+
+def first_marker(text: str, markers: Sequence[str]) -> tuple[int, str]:
+    """Index and text of the marker that stands first, or (-1, "")."""
+    best, found = -1, ""
+    for marker in markers:
+        # Only what begins before the best so far is still of interest: not to look further keeps it linear.
+        limit = len(text) if best < 0 else best + len(marker) - 1
+        at = text.find(marker, 0, limit)
+        if at >= 0:
+            best, found = at, marker
+    return best, found
+
+
+def held_tail(text: str, markers: Sequence[str]) -> int:
+    """Length of the longest end of `text` that more text could complete to a marker."""
+    longest = max(map(len, markers), default=1) - 1
+    for length in range(min(longest, len(text)), 0, -1):
+        if may_become(text[-length:], markers):
+            return length
+    return 0
+
+
+def may_become(text: str, markers: Sequence[str]) -> bool:
+    """Whether `text` is the beginning of a marker, but not yet the whole of one."""
+    return any(len(text) < len(marker) and marker.startswith(text) for marker in markers)
