@@ -11,6 +11,8 @@ from pydantic import BaseModel, Field
 from server.context import Context, context_of
 from server.errors import ApiError, Code
 
+SHOWN_NAME_LENGTH = 200
+
 router = APIRouter(tags=["models"])
 
 
@@ -39,11 +41,16 @@ async def list_models(request: Request) -> ModelList:
 async def retrieve_model(model: str, request: Request) -> ModelCard:
     """Describe one model; its name may hold slashes."""
     context = context_of(request)
-    if model not in context.model_names:
-        served = ", ".join(f"'{name}'" for name in context.model_names)
-        message = f"The model '{model[:200]}' does not exist. This server has {served}."
-        raise ApiError(Code.MODEL_NOT_FOUND, message, "model")
+    find_model(model, context)
     return card(model, context)
+
+
+def find_model(name: str | None, context: Context) -> None:
+    """Raise `ApiError` (404 model_not_found) if no model is called `name`; none at all is the served one."""
+    if name and name not in context.model_names:
+        served = ", ".join(f"'{name}'" for name in context.model_names)
+        message = f"The model '{name[:SHOWN_NAME_LENGTH]}' does not exist. This server has {served}."
+        raise ApiError(Code.MODEL_NOT_FOUND, message, "model")
 
 
 def card(name: str, context: Context) -> ModelCard:
