@@ -1,0 +1,1 @@
+"""JSON Schema: what a mask can hold of it, and what is checked afterwards."""
