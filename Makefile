@@ -1,7 +1,7 @@
 # What a contributor and a first user need. ARGS goes to the command: make serve ARGS="--port 9000"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve test coverage check lock bench clean
+.PHONY: help setup serve test coverage check docs lock bench clean
 
 VENV := .venv
 PYTHON_IN := $(VENV)/bin/python
@@ -32,12 +32,16 @@ coverage: setup js  ## Run all tests and hold the floors: parsers 100 %, server 
 	@$(PYTHON_IN) -m coverage report --include='parsers/*' --fail-under=100
 	@$(PYTHON_IN) -m coverage report --include='server/*' --fail-under=95
 
-check: setup lock  ## Lint, format, types, import rules, project rules, dead links, lock.
+check: setup lock  ## Lint, format, types, import rules, project rules, dead links, tables, lock.
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/mypy
 	@$(PYTHON_IN) scripts/check_links.py
+	@$(PYTHON_IN) scripts/docs_tables.py
 	@$(PYTHON_IN) -m pytest -q tests/test_imports.py tests/test_project.py
+
+docs: setup  ## Write the tables of the documentation anew from the code.
+	@$(PYTHON_IN) scripts/docs_tables.py --write
 
 lock: setup  ## Check the lock against pyproject.toml and against what is installed.
 	@$(PYTHON_IN) scripts/check_lock.py

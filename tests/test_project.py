@@ -13,6 +13,7 @@ from packaging.version import Version
 
 from scripts.check_links import anchors, dead_links, pages
 from scripts.check_lock import declared, read_lock, unmet
+from scripts.docs_tables import errors_table, renew, settings_table, stale
 
 ROOT = Path(__file__).parent.parent
 MODULE_LINES = 400
@@ -124,6 +125,25 @@ def test_repeated_headings_have_numbered_anchors(tmp_path: Path) -> None:
     page.write_text("## Same `thing`\n\n## Same `thing`\n")
 
     assert anchors(page) == {"same-thing", "same-thing-1"}
+
+
+def test_the_tables_of_the_documentation_are_those_of_the_code() -> None:
+    """Settings and errors in docs/ are what the server has; `make docs` writes them."""
+    assert [page.name for page in stale()] == []
+
+
+def test_a_table_is_renewed_in_its_place() -> None:
+    """What stands around a table, and other comments, stay."""
+    page = "Before\n<!-- table: errors -->\n| old |\n<!-- end -->\nAfter <!-- end -->\n"
+
+    assert (
+        renew(page) == f"Before\n<!-- table: errors -->\n{errors_table()}<!-- end -->\nAfter <!-- end -->\n"
+    )
+
+
+def test_a_table_names_no_home() -> None:
+    """The default cache is shown as `~`, whoever makes the table."""
+    assert "| `--cache-dir PATH` | `~/.cache/strictcall` |" in settings_table()
 
 
 def test_the_lock_holds_all_that_the_project_declares() -> None:

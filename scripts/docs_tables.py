@@ -1,0 +1,80 @@
+"""Keep the tables of the documentation equal to the code that they describe.
+
+    $ python scripts/docs_tables.py            # exits with 1 and names the pages that are out of date
+    $ python scripts/docs_tables.py --write    # writes them anew
+
+A table stands between `<!-- table: NAME -->` and `<!-- end -->`.
+"""
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from server.errors import Code
+from server.settings import Settings, default_cache, flag, specs
+
+ROOT = Path(__file__).resolve().parent.parent
+_PLACE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def settings_table() -> str:
+    """Return one row for each setting, in the order of the command's help."""
+    defaults = Settings()
+    return _table(
+        ("flag", "default", "meaning"),
+        (
+            (f"`{flag(name)} {spec.metavar}`", _shown(getattr(defaults, name)), spec.help)
+            for name, spec in specs().items()
+        ),
+    )
+
+
+def errors_table() -> str:
+    """Return one row for each error, in the order of `server.errors.Code`."""
+    return _table(
+        ("status", "code", "type"),
+        ((str(code.status), f"`{code.code or 'null'}`", f"`{code.type}`") for code in Code),
+    )
+
+
+TABLES: dict[str, Callable[[], str]] = {"settings": settings_table, "errors": errors_table}
+
+
+def renew(page: str) -> str:
+    """Return the text of a page with each of its tables made anew."""
+    return _PLACE.sub(lambda place: place[1] + TABLES[place[2]]() + place[3], page)
+
+
+def stale(root: Path = ROOT) -> dict[Path, str]:
+    """Map each page that is out of date to the text that it should have."""
+    texts = {page: page.read_text(encoding="utf-8") for page in sorted(root.glob("docs/**/*.md"))}
+    return {page: renew(text) for page, text in texts.items() if renew(text) != text}
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
+
+
+def _shown(value: object) -> str:
+    """Return a default as documentation shows it: the same on whatever machine it was made."""
+    if value is None or value == ():
+        return ""
+    return "`~/.cache/strictcall`" if value == default_cache() else f"`{value}`"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the stale pages if asked to; else name them and return 1 if there are any."""
+    pages = stale()
+    if "--write" in arguments:
+        for page, text in pages.items():
+            page.write_text(text, encoding="utf-8")
+        return 0
+    for page in pages:
+        print(f"{page.relative_to(ROOT)}: out of date: run make docs")
+    return min(len(pages), 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
