@@ -1,4 +1,4 @@
-"""`POST /tokenize` and `POST /detokenize`: what the model reads of a prompt or a conversation, in vLLM's form.
+"""`POST /tokenize` and `POST /detokenize`: what a model reads of a text or a conversation, as vLLM says it.
 
 POST /tokenize {"prompt": "Hello"}            → {"count": 1, "max_model_len": 8192, "tokens": [19556]}
 POST /tokenize {"messages": […], "tools": […]} → the same, of the prompt that a chat request would have
