@@ -60,7 +60,7 @@ def by_member(key: str, *values: str) -> Discriminator:
     """Choose among objects by the value of `key`: the tags are `|` + one of `values`."""
 
     def tag(value: Json) -> str | None:
-        chosen = value.get(key) if isinstance(value, dict) else None
+        chosen = value.get(key) if isinstance(value, dict) else getattr(value, key, None)
         return TAG + chosen if chosen in values else None
 
     return _Choice(tag, "not_a_member", "Unknown member", {"key": key, "values": values})
@@ -70,9 +70,14 @@ def by_kind(expected: str) -> Discriminator:
     """Choose by JSON type: the tags are those of `KINDS`; `expected` names them in messages."""
 
     def tag(value: Json) -> str | None:
-        return KINDS.get(type(value))
+        return KINDS[dict] if isinstance(value, Body) else KINDS.get(type(value))
 
     return _Choice(tag, "not_a_kind", "Unknown kind", {"expected": expected})
+
+
+def has(value: Json, key: str) -> bool:
+    """Whether an object, checked or not yet, has a member."""
+    return key in value if isinstance(value, dict) else hasattr(value, key)
 
 
 def unsupported_values(way_out: str, *values: str) -> BeforeValidator:

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from server.api.body_types import AnySchema, Body, by_kind, by_member, unsupported_values
+from server.api.body_types import AnySchema, Body, by_kind, by_member, has, unsupported_values
 from server.request import Json
 
 FUNCTIONS_ONLY = "Use type 'function', with one parameter that is a string in place of the free text."
@@ -55,8 +55,7 @@ class FlatNamedTool(Body):
 
 
 def _named_spelling(value: Json) -> str:
-    flat = isinstance(value, dict) and "name" in value and "function" not in value
-    return "|flat" if flat else "|nested"
+    return "|flat" if has(value, "name") and not has(value, "function") else "|nested"
 
 
 AnyNamedTool = Annotated[
@@ -82,7 +81,7 @@ class FlatAllowedToolsChoice(AllowedTools):
 
 
 def _allowed_spelling(value: Json) -> str:
-    return "|flat" if "mode" in value and "allowed_tools" not in value else "|nested"
+    return "|flat" if has(value, "mode") and not has(value, "allowed_tools") else "|nested"
 
 
 AnyAllowedTools = Annotated[

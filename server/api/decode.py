@@ -1,6 +1,6 @@
 """Chat Completions in: the checked body becomes the internal request, and what its answer needs to know.
 
-    decode_chat(read_body(ChatRequestBody, {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}))
+    decode_chat(ChatRequestBody(model="m", messages=[{"role": "user", "content": "Hi"}]))
     # DecodedChat(request=Request(id="chatcmpl-…", api="chat", model="m", …), stream=False, …)
 
 Here is refused what only shows when fields are read together: `top_logprobs` without `logprobs`, a choice of
@@ -12,18 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from server.api import refusals
-from server.api.chat_messages import AssistantMessage
 from server.api.chat_request import ChatRequestBody
 from server.api.decode_format import decode_format
 from server.api.decode_messages import decode_messages
 from server.api.decode_tools import decode_tools
-from server.errors import ApiError
 from server.request import Json, Request, SamplingParams
-
-RESERVED = frozenset(
-    {"messages", "tools", "documents", "chat_template", "add_generation_prompt", "continue_final_message"}
-)
-"""Template arguments that only the server sets: with them, a client could change what was checked."""
 
 MAX_IGNORED = 32
 """Names of unknown fields that are reported for one request."""
@@ -46,7 +39,7 @@ class DecodedChat:
 
 
 def decode_chat(body: ChatRequestBody, *, max_n: int = 16) -> DecodedChat:
-    """Decode a body that may ask for up to `max_n` choices. Raises `ApiError` (400) that names the field at fault."""
+    """Decode a body that may ask for `max_n` choices. Raises `ApiError` (400) naming the field at fault."""
     _check_together(body, max_n)
     tools = decode_tools(body)
     request = Request(
@@ -81,12 +74,6 @@ def _check_together(body: ChatRequestBody, max_n: int) -> None:
         raise refusals.invalid("stream_options", "it is only allowed when 'stream' is true.")
     if body.top_logprobs is not None and not body.logprobs:
         raise refusals.invalid("top_logprobs", "it is only allowed when 'logprobs' is true.")
-    if body.continue_final_message:
-        last = body.messages[-1]
-        if not isinstance(last, AssistantMessage) or last.tool_calls or last.function_call:
-            raise refusals.invalid(
-                "continue_final_message", "the last message must be the assistant's, and hold no tool calls."
-            )
 
 
 def _sampling(body: ChatRequestBody) -> SamplingParams:
@@ -107,18 +94,9 @@ def _sampling(body: ChatRequestBody) -> SamplingParams:
 
 def _template_arguments(body: ChatRequestBody) -> Mapping[str, Json]:
     arguments = body.chat_template_kwargs or {}
-    for name in arguments:
-        if name in RESERVED:
-            raise _reserved(name)
     if body.reasoning_effort is None:
         return arguments
     return {"reasoning_effort": body.reasoning_effort, **arguments}
-
-
-def _reserved(name: str) -> ApiError:
-    return refusals.invalid(
-        f"chat_template_kwargs.{name}", "the server sets this argument itself. Leave it out."
-    )
 
 
 def _ignored(body: ChatRequestBody) -> tuple[str, ...]:
