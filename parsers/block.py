@@ -1,7 +1,7 @@
-"""What stands between a call's begin marker and its end marker: usually one call, but models vary.
+r"""What stands between a call's begin marker and its end marker: usually one call, but models vary.
 
     block = Block(HERMES.call, frozenset({"f"}), first_index=0)
-    block.read('\\n{"name": "f", "arguments": {}}\\n</tool_call> Done.')
+    block.read('\n{"name": "f", "arguments": {}}\n</tool_call> Done.')
                      # [CallBegin(0, "f"), CallArguments(0, "{}"), CallEnd(0)]
     block.rest       # " Done."
 

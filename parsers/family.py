@@ -1,11 +1,11 @@
-"""The record of a model family: what it writes, stated once, as data.
+r"""The record of a model family: what it writes, stated once, as data.
 
 Parser, mask and writer are all derived from the record, so that none of them can disagree:
 
     Family(
         name="hermes",
-        call=CallSyntax("<tool_call>", "</tool_call>", JsonCall(), lead="\\n", trail="\\n", separator="\\n"),
-        reasoning=Span("<think>", "</think>", after="\\n\\n"),
+        call=CallSyntax("<tool_call>", "</tool_call>", JsonCall(), lead="\n", trail="\n", separator="\n"),
+        reasoning=Span("<think>", "</think>", after="\n\n"),
     )
 """
 

@@ -1,8 +1,8 @@
-"""The parser: a family's record and the text of an answer, in pieces, to events. One machine for all families.
+r"""The parser: a family's record, and the text of an answer in pieces, to events. One machine for all.
 
     parser = Parser(HERMES, ["f"])
-    parser.feed('Sure.\\n<tool_call>\\n{"name": "f", "argu')    # [Content("Sure."), CallBegin(0, "f")]
-    parser.feed('ments": {"a": 1}}\\n</tool_call>')            # [CallArguments(0, '{"a": 1}'), CallEnd(0)]
+    parser.feed('Sure.\n<tool_call>\n{"name": "f", "argu')    # [Content("Sure."), CallBegin(0, "f")]
+    parser.feed('ments": {"a": 1}}\n</tool_call>')            # [CallArguments(0, '{"a": 1}'), CallEnd(0)]
     parser.finish()                                           # []
 
 However the text is cut, the merged events are the same, and an answer that is not streamed is one long

@@ -1,10 +1,10 @@
-"""Text of one kind on its way out, whose trailing whitespace is held until it is known what follows.
+r"""Text of one kind on its way out, whose trailing whitespace is held until it is known what follows.
 
 prose = Prose(Content)
-prose.add("Sure.\\n")     # [Content("Sure.")]
+prose.add("Sure.\n")     # [Content("Sure.")]
 prose.drop()             # a call follows: the newline belongs to the markup
-prose.add("\\nDone.\\n")  # [Content("\\nDone.")]
-prose.release()          # [Content("\\n")]
+prose.add("\nDone.\n")  # [Content("\nDone.")]
+prose.release()          # [Content("\n")]
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
-"""Calls as a family's models were trained to write them: the inverse of the parser.
+r"""Calls as a family's models were trained to write them: the inverse of the parser.
 
-write_call(HERMES, "f", {"a": 1})  ->  '<tool_call>\\n{"name": "f", "arguments": {"a": 1}}\\n</tool_call>'
+write_call(HERMES, "f", {"a": 1})  ->  '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>'
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,10 +1,10 @@
-"""The argument style of calls that are one JSON object: `{"name": "f", "arguments": {"a": 1}}`.
+r"""The argument style of calls that are one JSON object: `{"name": "f", "arguments": {"a": 1}}`.
 
 Writes that form, and reads what models make of it: any whitespace, keys in any order, keys it does not
 know, `parameters` for `arguments`, brackets, commas and code fences around the object, a surplus brace
 after it. The arguments are passed on as the model's own characters, except that
 
-    "arguments": "{\\"a\\": 1}"          is decoded once       -> {"a": 1}
+    "arguments": "{\"a\": 1}"          is decoded once       -> {"a": 1}
     "arguments": null, "" or missing    means no arguments    -> {}
 
 Of a repeated key the first counts. Keys inside the arguments are the arguments' own affair.

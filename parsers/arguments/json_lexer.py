@@ -56,9 +56,10 @@ class JsonLexer:
         self._digits: list[str] = []
 
     def read(self, text: str, start: int = 0) -> int:
-        """Read from `start` and return where reading stopped: the end of the value, the character that
-        breaks it (not consumed), or the end of the text. The end of a bare number is seen only at the
-        character after it.
+        """Read from `start` on, and return where reading stopped.
+
+        That is the end of the value, the character that breaks it (which is not consumed), or the end of
+        the text. The end of a bare number is seen only at the character after it.
         """
         at = start
         while at < len(text) and self.progress is Progress.OPEN:
