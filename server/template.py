@@ -23,7 +23,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from server.errors import ApiError, Code
 from server.placeholders import FIRST, LAST
-from server.traits import Traits, probe
+from server.traits import USER, Traits, probe
 from server.vocabulary import SPECIAL_ROLES
 from templates import read_template
 
@@ -56,6 +56,12 @@ class ChatTemplate:
             self._template = _environment().from_string(source)
         except jinja2.TemplateError as error:
             raise TemplateLoadError(f"The chat template cannot be compiled: {error}") from error
+        self._no_tools: list[Turn] | None = None
+        try:
+            self.render([USER])
+        except ApiError:
+            # Templates that are meant for tools only walk through them without looking.
+            self._no_tools = []
         self.traits: Traits = probe(self.render)
 
     def render(
@@ -74,7 +80,7 @@ class ChatTemplate:
             **self._defaults,
             **(arguments or {}),
             "messages": messages,
-            "tools": tools,
+            "tools": tools or self._no_tools,
             "add_generation_prompt": add_generation_prompt,
         }
         try:
@@ -82,7 +88,7 @@ class ChatTemplate:
         except RENDER_ERRORS as error:
             raise ApiError(
                 Code.TEMPLATE_REFUSED,
-                f"The model's chat template refused the conversation: {error or type(error).__name__}",
+                f"The model's chat template refused the conversation: {str(error) or type(error).__name__}",
                 "messages",
             ) from error
 
@@ -125,11 +131,10 @@ def _default_system_prompt(template: ChatTemplate) -> str:
 
     Found by comparing two renderings: with a system message of ours, and without.
     """
-    user: Turn = {"role": "user", "content": "quokka"}
     mark = "bilby"
     try:
-        before, _, after = template.render([{"role": "system", "content": mark}, user]).partition(mark)
-        without = template.render([user])
+        before, _, after = template.render([{"role": "system", "content": mark}, USER]).partition(mark)
+        without = template.render([USER])
     except ApiError:
         return ""
     if not without.startswith(before) or not without.endswith(after):

@@ -1,0 +1,37 @@
+"""Vocabularies of real models, for the tests of everything that reads or writes tokens."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from server.default_model import DefaultModelError, prepare
+from server.settings import default_cache
+from server.vocabulary import Vocabulary
+
+
+@pytest.fixture(scope="session", name="model_data")
+def _model_data() -> Path:
+    """A directory with `chat_templates/*.jinja` and `tokenizers/*/` of other models, which we cannot ship."""
+    directory = os.environ.get("STRICTCALL_TEST_DATA", "")
+    if not directory:
+        pytest.skip(
+            "STRICTCALL_TEST_DATA does not name a directory with other models' templates and tokenizers"
+        )
+    return Path(directory)
+
+
+@pytest.fixture(scope="session", name="smollm2")
+def _smollm2() -> Vocabulary:
+    """The default model's vocabulary: byte-level BPE, control tokens from 0 to 16."""
+    try:
+        directory = prepare(default_cache() / "models", lambda line: None)
+    except DefaultModelError as error:
+        pytest.skip(str(error))
+    return Vocabulary.load(str(directory))
+
+
+@pytest.fixture(scope="session", name="qwen3")
+def _qwen3(model_data: Path) -> Vocabulary:
+    """Qwen3's vocabulary: `<tool_call>` and `<think>` are control tokens that are not special."""
+    return Vocabulary.load(str(model_data / "tokenizers" / "qwen3"))
