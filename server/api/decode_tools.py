@@ -39,7 +39,7 @@ def decode_tools(body: ChatRequestBody) -> ChatTools:
     """Decode tools and choice. Raises `ApiError` (400) for a choice that the tools do not allow."""
     if body.functions is not None:
         return _legacy(body, body.functions)
-    if body.function_call not in (None, "none"):
+    if body.function_call not in (None, "none") or (body.function_call and body.tools):
         raise _only_with("function_call", "functions")
     tools = tuple(_tool(tool.function, f"tools[{i}].function") for i, tool in enumerate(body.tools or ()))
     names = _unique_names(tools)
@@ -54,7 +54,7 @@ def _legacy(body: ChatRequestBody, functions: Sequence[LegacyFunction]) -> ChatT
         raise refusals.invalid(
             "functions", "it cannot be combined with 'tools'. Send all of them as 'tools'."
         )
-    if body.tool_choice not in (None, "none"):
+    if body.tool_choice is not None:
         raise _only_with("tool_choice", "tools")
     tools = tuple(_tool(function, f"functions[{i}]") for i, function in enumerate(functions))
     names = _unique_names(tools)
