@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import httpx2
@@ -11,9 +12,18 @@ import pytest
 CLIENT = Path(__file__).parents[1] / "clients" / "js"
 FILES = sorted(path.name for path in CLIENT.glob("*.test.mjs"))
 
+
+def node_major() -> int:
+    """The major version of Node, 0 where there is none."""
+    if shutil.which("node") is None:
+        return 0
+    version = subprocess.run(["node", "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    return int(version.removeprefix("v").split(".")[0])
+
+
 pytestmark = [
     pytest.mark.engine,
-    pytest.mark.skipif(shutil.which("node") is None, reason="needs Node 20 or newer on the PATH"),
+    pytest.mark.skipif(node_major() < 20, reason="needs Node 20 or newer on the PATH"),
     pytest.mark.skipif(
         not (CLIENT / "node_modules").exists(),
         reason="needs the SDK: npm --prefix tests/clients/js ci (make test does it)",
