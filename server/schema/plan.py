@@ -1,0 +1,111 @@
+"""A schema in, a plan out: what masks its values, and what is left to check.
+
+    plan = SchemaPlanner().plan({"type": "array", "uniqueItems": True}, closed=True)
+    plan.format           # {"type": "grammar", "grammar": "root ::= …"}, a part of a structural tag
+    plan.unmasked         # (Unmasked("#", "uniqueItems", "…"), …)
+    plan.validator        # checks the finished value against the whole schema
+"""
+
+import json
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import xgrammar
+
+from server.request import Schema
+from server.schema.document import Document, SchemaError
+from server.schema.fragments import Fragments
+from server.schema.instance import InstanceValidator
+from server.schema.lower import TYPES, SchemaLowering
+from server.schema.prune import prune
+from server.schema.unmasked import Unmasked
+
+
+class Root(Enum):
+    """What the value as a whole may be."""
+
+    ANY = "any"
+    OBJECT = "object"
+    """The arguments of a call: an object, even where the schema would admit something else."""
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaPlan:
+    """How the values of one schema are kept to it."""
+
+    format: dict[str, str]
+    """A structural tag format: XGrammar's EBNF of the value as JSON, spelled with `", "` and `": "`."""
+    unmasked: tuple[Unmasked, ...]
+    """The constraints that the format does not hold."""
+    validator: InstanceValidator
+    """Checks a value against the whole schema, and so also what is unmasked."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether the format allows nothing but values of the schema, each key written once."""
+        return not self.unmasked
+
+
+class SchemaPlanner:
+    """Plans schemas, and remembers the plans of the last `size` that it saw. Safe for threads."""
+
+    def __init__(self, *, size: int = 256) -> None:
+        self._size = size
+        self._plans: OrderedDict[tuple[str, bool, Root], SchemaPlan] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def plan(self, schema: Schema, *, closed: bool, root: Root = Root.ANY) -> SchemaPlan:
+        """Plan a schema, or return the plan made before.
+
+        With `closed`, an object that declares keys and says nothing of others has no others in the mask.
+        Raises `SchemaError` if the schema is invalid, over a limit, or has no value at all.
+        """
+        key = (_text(schema), closed, root)
+        with self._lock:
+            if key in self._plans:
+                self._plans.move_to_end(key)
+                return self._plans[key]
+        plan = plan_schema(schema, closed=closed, root=root)
+        with self._lock:
+            self._plans[key] = plan
+            while len(self._plans) > self._size:
+                self._plans.popitem(last=False)
+        return plan
+
+
+def plan_schema(schema: Schema, *, closed: bool, root: Root = Root.ANY) -> SchemaPlan:
+    """Plan a schema afresh; see `SchemaPlanner.plan`."""
+    document = Document.load(schema)
+    validator = InstanceValidator(schema, document.draft)
+    fragments = Fragments(_text(schema))
+    lowering = SchemaLowering(document, fragments, closed=closed)
+    try:
+        lowered = lowering.lower([document.root], TYPES if root is Root.ANY else ("object",))
+        masked, definitions = prune(lowered, lowering.definitions)
+    except RecursionError:
+        raise SchemaError("#", "the schema is nested too deeply, its references followed") from None
+    if masked is None:
+        raise SchemaError("#", "no value can satisfy the schema; some of its constraints contradict each other")
+    grammar = fragments.write(_convert({**masked, "$defs": definitions} if definitions else masked))
+    return SchemaPlan({"type": "grammar", "grammar": grammar}, lowering.ledger.entries(), validator)
+
+
+def _convert(masked: dict[str, Any]) -> str:
+    try:
+        grammar = xgrammar.Grammar.from_json_schema(
+            json.dumps(masked, ensure_ascii=False), any_whitespace=False, strict_mode=False
+        )
+    except RuntimeError as error:
+        raise SchemaError("#", f"the mask cannot hold the schema: {_last_line(error)}") from error
+    return str(grammar)
+
+
+def _last_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[-1]
+
+
+def _text(schema: Schema) -> str:
+    return json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
