@@ -1,0 +1,125 @@
+"""What runs inside vLLM's engine process: its scheduler and its XGrammar backend, with a clock.
+
+vLLM creates the scheduler by name (`scheduler_cls`). Ours times the masks of every step, and installs an
+XGrammar backend that times each compilation. The figures go to `server.metrics.EngineMetrics`:
+
+    strictcall_mask_fill_seconds_count 20.0            # 20 steps had masks
+    strictcall_grammar_cache_total{result="miss"} 1.0  # for one grammar
+
+Everything here stands on names that vLLM does not promise to keep. `check_seams` asks for each of them before
+an engine is started.
+"""
+
+import time
+from typing import Any
+
+from vllm.config import VllmConfig
+from vllm.v1.core.sched.async_scheduler import AsyncScheduler
+from vllm.v1.core.sched.output import GrammarOutput, SchedulerOutput
+from vllm.v1.core.sched.scheduler import Scheduler
+from vllm.v1.structured_output import StructuredOutputManager
+from vllm.v1.structured_output.backend_types import StructuredOutputGrammar, StructuredOutputOptions
+from vllm.v1.structured_output.backend_xgrammar import XgrammarBackend
+from xgrammar import GrammarCompiler
+
+from server.metrics import EngineMetrics
+
+TESTED_VERSIONS = "vllm 0.32.0 and xgrammar 0.2.8"
+
+
+class SeamError(Exception):
+    """The installed vLLM or XGrammar lacks something that this module builds on."""
+
+
+class TimedXgrammarBackend(XgrammarBackend):
+    """Compiles grammars as vLLM's own backend does, and measures it. Runs on several threads."""
+
+    engine_metrics: EngineMetrics
+
+    def compile_grammar(
+        self,
+        request_type: StructuredOutputOptions,
+        grammar_spec: str,
+        stop_token_ids: set[int] | None = None,
+    ) -> StructuredOutputGrammar:
+        metrics = self.engine_metrics
+        size = self.compiler.get_cache_size_bytes()
+        with metrics.grammar_compile_seconds.time():
+            grammar = super().compile_grammar(request_type, grammar_spec, stop_token_ids)
+        # A new grammar changes the size of the cache. One that is compiled on another thread meanwhile can
+        # make a hit look like a miss, never a miss like a hit.
+        if self.compiler.get_cache_size_bytes() == size:
+            metrics.grammar_cache_hits.inc()
+        else:
+            metrics.grammar_cache_misses.inc()
+        return grammar
+
+
+class TimedMasks:
+    """Mixed into a scheduler of vLLM: times the masks, and compiles with `TimedXgrammarBackend`."""
+
+    vllm_config: VllmConfig
+    structured_output_manager: StructuredOutputManager
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.engine_metrics = EngineMetrics()
+        install_backend(self.structured_output_manager, self.vllm_config, self.engine_metrics)
+
+    def get_grammar_bitmask(self, scheduler_output: SchedulerOutput) -> GrammarOutput | None:
+        started = time.perf_counter()
+        masks = super().get_grammar_bitmask(scheduler_output)  # type: ignore[misc]
+        if masks is not None:
+            self.engine_metrics.mask_fill_seconds.observe(time.perf_counter() - started)
+            self.engine_metrics.mask_rows.inc(len(masks.grammar_bitmask))
+        return masks
+
+
+class TimedScheduler(TimedMasks, Scheduler):
+    """For engines that schedule a step when the one before is done, as on a CPU."""
+
+
+class TimedAsyncScheduler(TimedMasks, AsyncScheduler):
+    """For engines that schedule a step while the one before runs, as on a GPU."""
+
+
+def scheduler_name(config: VllmConfig) -> str:
+    """Return the scheduler to name in `scheduler_cls` for an engine of this configuration."""
+    scheduler = TimedAsyncScheduler if config.scheduler_config.async_scheduling else TimedScheduler
+    return f"{scheduler.__module__}.{scheduler.__qualname__}"
+
+
+def install_backend(manager: StructuredOutputManager, config: VllmConfig, metrics: EngineMetrics) -> None:
+    """Give the manager its backend before a request does.
+
+    So the first request does not pay for reading the vocabulary, and none can choose another backend for all.
+    """
+    require(manager, "backend", "tokenizer")
+    backend = TimedXgrammarBackend(
+        config, tokenizer=manager.tokenizer, vocab_size=config.model_config.get_vocab_size()
+    )
+    backend.engine_metrics = metrics
+    require(backend, "compiler")
+    manager.backend = backend
+
+
+def check_seams() -> None:
+    """Raise `SeamError` if a name that the classes here need is gone from vLLM or XGrammar."""
+    require(Scheduler, "get_grammar_bitmask")
+    require(AsyncScheduler, "get_grammar_bitmask")
+    require(StructuredOutputManager, "grammar_init", "grammar_bitmask")
+    require(XgrammarBackend, "compile_grammar")
+    require(GrammarCompiler, "get_cache_size_bytes")
+    require(GrammarOutput, "grammar_bitmask")
+
+
+def require(owner: object, *names: str) -> None:
+    """Raise `SeamError` if `owner` lacks one of the attributes (or, as a dataclass, fields) `names`."""
+    fields = getattr(owner, "__dataclass_fields__", {})
+    for name in names:
+        if not hasattr(owner, name) and name not in fields:
+            kind = owner if isinstance(owner, type) else type(owner)
+            raise SeamError(
+                f"{kind.__module__}.{kind.__qualname__} has no '{name}'. This server was tested with "
+                f"{TESTED_VERSIONS}: install these."
+            )

@@ -1,0 +1,200 @@
+"""vLLM in this process's event loop, behind the `Engine` protocol: the only adapter that knows vLLM's API.
+
+    engine = await VllmEngine.start("/models/qwen", options={"max_model_len": 4096})
+    async for output in engine.generate("req-1-0", prompt_ids, SamplingParams(max_tokens=50), structural_tag):
+        output.token_ids     # (28, 42)
+
+vLLM is imported when an engine is started, not before. Its model runs in processes of its own.
+"""
+
+import asyncio
+import contextlib
+import math
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from server.engine.environment import multiprocess_metrics, prepare_environment
+from server.engine.protocol import EngineDeadError, EngineError, Finish, Output, TokenLogprob
+from server.request import SamplingParams
+
+if TYPE_CHECKING:
+    import vllm
+    from vllm.logprobs import Logprob
+    from vllm.v1.engine.async_llm import AsyncLLM
+
+GIB = 2**30
+
+OPTIONS: Mapping[str, Any] = {
+    "structured_outputs_config": {"backend": "xgrammar"},
+}
+"""Set for every engine: another backend, once chosen, would serve every later request and lacks our tags."""
+
+CPU_OPTIONS: Mapping[str, Any] = {
+    "enforce_eager": True,  # compiling costs a minute at start, and has given wrong text
+    "max_num_seqs": 32,
+    "kv_cache_memory_bytes": 2 * GIB,  # vLLM's own default is a share of all memory
+}
+"""What vLLM is given on a CPU unless the user says otherwise."""
+
+STOP_SECONDS = 20.0
+"""How long the engine's processes may take to end before they are killed: they have much memory to return."""
+
+FINISHES = {"stop": Finish.STOP, "length": Finish.LENGTH}
+
+
+class VllmEngine:
+    """Generates with a vLLM engine. Made by `start`; belongs to the event loop that first generates."""
+
+    def __init__(self, llm: "AsyncLLM", *, version: str) -> None:
+        self._llm: AsyncLLM | None = llm
+        self._defaults: Mapping[str, Any] = llm.model_config.get_diff_sampling_param()
+        self.max_model_len: int = llm.model_config.max_model_len
+        self.version = version
+        self._running: set[str] = set()
+
+    @classmethod
+    async def start(
+        cls, model: str, *, options: Mapping[str, Any] | None = None, metrics_directory: Path | None = None
+    ) -> Self:
+        """Load `model` (a directory or a hub name) and return once it can generate.
+
+        `options` are fields of vLLM's `AsyncEngineArgs`, see `server.engine.arguments`. The engine's
+        processes keep their figures in `metrics_directory` (`Metrics.engine_directory`). The event loop stays
+        free. Raises `EngineError` if the engine does not come up.
+        """
+        return await asyncio.to_thread(cls._start, model, options or {}, metrics_directory)
+
+    @classmethod
+    def _start(cls, model: str, options: Mapping[str, Any], metrics_directory: Path | None) -> Self:
+        prepare_environment()
+        import vllm
+        from vllm.platforms import current_platform
+        from vllm.v1.engine.async_llm import AsyncLLM
+
+        from server.engine.core import SeamError, check_seams, scheduler_name
+
+        defaults = {**(CPU_OPTIONS if current_platform.is_cpu() else {}), **OPTIONS}
+        try:
+            check_seams()
+            arguments = vllm.AsyncEngineArgs(model=model, **{**defaults, **options})
+            config = arguments.create_engine_config()
+            config.scheduler_config.scheduler_cls = scheduler_name(config)
+            with multiprocess_metrics(metrics_directory):
+                # In no variable: vLLM keeps a traceback that keeps this frame, which would keep the engine.
+                return cls(AsyncLLM.from_vllm_config(config), version=f"vllm {vllm.__version__}")
+        except (SeamError, OSError, RuntimeError, TypeError, ValueError) as error:
+            raise EngineError(f"vLLM could not start with the model {model!r}: {error}") from error
+
+    async def generate(
+        self, request_id: str, prompt: Sequence[int], sampling: SamplingParams, structural_tag: str | None
+    ) -> AsyncGenerator[Output, None]:
+        """Generate one sequence; see `server.engine.protocol.Engine.generate`."""
+        llm = self._living()
+        with translated_errors(), self._listed(request_id):
+            parameters = sampling_parameters(sampling, self._defaults, structural_tag)
+            # Ids as a raw prompt: vLLM then checks the request, its structural tag included, on a thread.
+            steps = llm.generate({"prompt_token_ids": list(prompt)}, parameters, request_id)
+            async with contextlib.aclosing(steps):
+                async for step in steps:
+                    yield to_output(step, sampling.logprobs or 0)
+
+    async def check(self) -> None:
+        """Raise `EngineDeadError` if nothing can be generated any more."""
+        with translated_errors():
+            await self._living().check_health()
+
+    async def close(self) -> None:
+        """Stop the engine and its processes. Requests that are running end with an `EngineError`."""
+        if self._llm is None:
+            return
+        llm, self._llm = self._llm, None
+        await llm.abort(self._running)
+        if llm.output_handler is not None:
+            llm.output_handler.cancel()  # or it reports the end of the processes as a failure
+        await asyncio.to_thread(llm.shutdown, STOP_SECONDS)
+
+    def _living(self) -> "AsyncLLM":
+        if self._llm is None:
+            raise EngineDeadError("The engine was stopped.")
+        return self._llm
+
+    @contextlib.contextmanager
+    def _listed(self, request_id: str) -> Iterator[None]:
+        self._running.add(request_id)
+        try:
+            yield
+        finally:
+            self._running.discard(request_id)
+
+
+@contextlib.contextmanager
+def translated_errors() -> Iterator[None]:
+    """Turn vLLM's exceptions into those of the protocol."""
+    from vllm.exceptions import VLLMError
+    from vllm.v1.engine.exceptions import EngineDeadError as VllmDeadError
+
+    try:
+        yield
+    except VllmDeadError as error:
+        raise EngineDeadError("The engine has stopped. Its log says why.") from error
+    except (VLLMError, ValueError) as error:
+        reason = str(error) or str(error.__cause__) or type(error).__name__
+        raise EngineError(f"The engine refused the request: {reason}") from error
+
+
+def sampling_parameters(
+    sampling: SamplingParams, defaults: Mapping[str, Any], structural_tag: str | None
+) -> "vllm.SamplingParams":
+    """Return vLLM's form of `sampling`. `defaults` are those of the model's generation config."""
+    import vllm
+    from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
+
+    chosen = {
+        "temperature": sampling.temperature,
+        "top_p": sampling.top_p,
+        "top_k": sampling.top_k,
+        "min_p": sampling.min_p,
+        "repetition_penalty": sampling.repetition_penalty,
+    }
+    drawn = {name: defaults.get(name) if value is None else value for name, value in chosen.items()}
+    return vllm.SamplingParams(
+        **{name: value for name, value in drawn.items() if value is not None},
+        frequency_penalty=sampling.frequency_penalty,
+        presence_penalty=sampling.presence_penalty,
+        seed=sampling.seed,
+        logit_bias=dict(sampling.logit_bias) or None,
+        max_tokens=sampling.max_tokens,
+        logprobs=sampling.logprobs,
+        detokenize=False,  # the path does it, from ids, so that a split marker cannot be mistaken
+        skip_special_tokens=False,
+        output_kind=RequestOutputKind.DELTA,
+        structured_outputs=(
+            None if structural_tag is None else StructuredOutputsParams(structural_tag=structural_tag)
+        ),
+    )
+
+
+def to_output(step: "vllm.RequestOutput", alternatives: int) -> Output:
+    """Return what `step` adds. Raises `EngineError` if vLLM gave the request up."""
+    [completion] = step.outputs
+    reason = completion.finish_reason
+    if reason is not None and reason not in FINISHES:
+        raise EngineError(f"The engine gave the request up ({reason}). Its log says why.")
+    token_ids = tuple(completion.token_ids)
+    return Output(
+        token_ids=token_ids,
+        finish=FINISHES.get(reason),
+        logprobs=tuple(
+            to_logprob(token_id, candidates, alternatives)
+            for token_id, candidates in zip(token_ids, completion.logprobs or (), strict=False)
+        ),
+        cached_tokens=step.num_cached_tokens or 0,
+    )
+
+
+def to_logprob(token_id: int, candidates: "Mapping[int, Logprob]", alternatives: int) -> TokenLogprob:
+    """Return the token's logprob and the likeliest `alternatives`, without those that the mask forbids."""
+    possible = [(other, found.logprob) for other, found in candidates.items() if math.isfinite(found.logprob)]
+    possible.sort(key=lambda pair: -pair[1])
+    return TokenLogprob(token_id, candidates[token_id].logprob, tuple(possible[:alternatives]))
