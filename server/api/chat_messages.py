@@ -103,6 +103,7 @@ class ToolMessage(Body):
     tool_call_id: str | None = Field(
         None, description="The id of an earlier call; without it, the next call that has no result yet."
     )
+    name: str | None = Field(None, description="Accepted; the call knows its name.")
 
 
 class FunctionMessage(Body):

@@ -164,6 +164,13 @@ def test_ids_of_other_servers_are_kept() -> None:
     assert answers(turn(call(call_id, "f")), result(call_id)) == [(call_id, "f", "ok")]
 
 
+def test_the_name_of_a_result_is_that_of_its_call() -> None:
+    """What a client calls the function of a result is accepted, but its id says which call it answers."""
+    messages = [turn(call("a", "f"), call("b", "g")), {**result("b"), "name": "f"}]
+
+    assert answers(*messages) == [("b", "g", "ok")]
+
+
 def test_results_find_their_calls_by_id_in_any_order() -> None:
     """Results may come in another order than their calls; each is told the name of its own."""
     messages = [turn(call("a", "f"), call("b", "g")), result("b", "2"), result("a", "1")]

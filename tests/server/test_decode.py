@@ -1,23 +1,16 @@
-"""Rules of decoding: every field reaches the request, contradictions are refused, nothing is a crash."""
+"""Rules of decoding: every field reaches the request, contradictions are refused."""
 
 import json
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-import httpx2
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from openai import BadRequestError, OpenAI, pydantic_function_tool
-from pydantic import BaseModel
 
 from server.api.body_errors import read_body
 from server.api.chat_request import ChatRequestBody
 from server.api.decode import MAX_IGNORED, DecodedChat, decode_chat
 from server.errors import ApiError
-from server.request import FreeText, JsonSchema, Message, Mode, Request, SamplingParams, ToolChoice
+from server.request import FreeText, Message, Mode, Request, SamplingParams, ToolChoice
 
 USER = {"role": "user", "content": "Hi"}
 TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
@@ -213,219 +206,14 @@ def test_what_is_said_of_ignored_fields_is_bounded() -> None:
     assert (len(ignored), max(map(len, ignored)) <= 80) == (MAX_IGNORED, True)
 
 
+def test_ignored_names_fit_on_a_line() -> None:
+    """A client cannot write lines of its own into the log."""
+    assert decode(**{"a\nERROR: b\x1b[2J": 1}).ignored == ("a?ERROR: b?[2J",)
+
+
 def test_the_schema_of_a_tool_is_not_touched() -> None:
     """Schemas go on as the client wrote them, key order included; they are checked later."""
     schema = {"type": "strnig", "z": 1, "a": {"$ref": "#/nowhere"}}
     request = decode(tools=[{"type": "function", "function": {"name": "f", "parameters": schema}}]).request
 
     assert json.dumps(request.tools[0].parameters) == json.dumps(schema)
-
-
-JSON = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.sampled_from([10**400, -(10**4000)])
-    | st.floats()
-    | st.text(st.characters(), max_size=8)
-    | st.sampled_from(
-        ["auto", "function", "text", "json_schema", "allowed_tools", "user", "tool", "f", "\ud800"]
-    ),
-    lambda inner: (
-        st.lists(inner, max_size=4)
-        | st.dictionaries(
-            st.sampled_from(
-                ["type", "role", "content", "function", "name", "tools", "schema", "json", "\ud800", ""]
-            ),
-            inner,
-            max_size=4,
-        )
-    ),
-    max_leaves=12,
-)
-FULL: dict[str, Any] = {
-    "model": "m",
-    "messages": [
-        {"role": "system", "content": [{"type": "text", "text": "a"}]},
-        {"role": "user", "content": "b", "name": "ann"},
-        {
-            "role": "assistant",
-            "content": None,
-            "tool_calls": [{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}],
-        },
-        {"role": "tool", "tool_call_id": "a", "content": "c"},
-        {"role": "assistant", "function_call": {"name": "f", "arguments": "{}"}},
-        {"role": "function", "name": "f", "content": "d"},
-    ],
-    "tools": [TOOL],
-    "tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [TOOL]}},
-    "functions": None,
-    "function_call": None,
-    "response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": {}, "strict": True}},
-    "structured_outputs": None,
-    "stream": True,
-    "stream_options": {"include_usage": True},
-    "logprobs": True,
-    "top_logprobs": 2,
-    "logit_bias": {"1": 1},
-    "stop": ["x"],
-    "metadata": {"a": "b"},
-    "chat_template_kwargs": {"a": 1},
-    "prediction": {"type": "content", "content": "x"},
-}
-
-
-def places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The path of every part of a JSON value."""
-    yield place
-    for key, inner in (
-        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    ):
-        yield from places(inner, (*place, key))
-
-
-def replaced(value: Any, place: tuple[Any, ...], new: Any) -> Any:
-    """A copy of the value with another part at the place."""
-    if not place:
-        return new
-    copy = value.copy()
-    copy[place[0]] = replaced(value[place[0]], place[1:], new)
-    return copy
-
-
-def outcome(body: Any) -> DecodedChat | ApiError:
-    try:
-        return decode_chat(read_body(ChatRequestBody, body))
-    except ApiError as error:
-        return error
-
-
-FIELDS = sorted(ChatRequestBody.model_fields.keys())
-ALIASES = st.sampled_from(FIELDS) | st.text(max_size=5)
-
-
-@settings(max_examples=300, deadline=None)
-@given(
-    places_=st.lists(st.sampled_from(sorted(places(FULL), key=str)), max_size=3),
-    fields=st.dictionaries(ALIASES, JSON, max_size=3),
-    values=st.lists(JSON, min_size=3, max_size=3),
-)
-def test_any_json_is_a_request_or_a_fault_of_the_client(
-    places_: list[tuple[Any, ...]], fields: dict[str, Any], values: list[Any]
-) -> None:
-    """Whatever stands wherever in a body, it is decoded, or refused with a short 4xx that can be sent."""
-    body: Any = FULL
-    for place, value in zip(places_, values, strict=False):
-        if any(place[: len(other)] == other and place != other for other in places_):
-            continue
-        body = replaced(body, place, value)
-    body = {**body, **fields} if isinstance(body, dict) else body
-    result = outcome(body)
-
-    if isinstance(result, ApiError):
-        assert 400 <= result.status < 500
-        assert 0 < len(result.message) <= 1000
-        json.dumps(result.body(), ensure_ascii=False).encode()
-    else:
-        # What later steps do with these: send them on as JSON.
-        json.dumps([result.request.template_arguments, result.ignored], ensure_ascii=False).encode()
-
-
-@contextmanager
-def sdk(bodies: list[Any]) -> Iterator[OpenAI]:
-    """The official SDK, with a server that notes each body and refuses it, so that nothing is retried."""
-
-    def respond(request: httpx2.Request) -> httpx2.Response:
-        bodies.append(json.loads(request.content))
-        return httpx2.Response(400, json={"error": {"message": "", "type": "", "param": None, "code": None}})
-
-    with OpenAI(
-        api_key="x",
-        base_url="http://test/v1",
-        http_client=httpx2.Client(transport=httpx2.MockTransport(respond)),
-    ) as client:
-        yield client
-
-
-class Stock(BaseModel):
-    """How many."""
-
-    sku: str
-    count: int | None = None
-
-
-SDK_FIELDS = st.fixed_dictionaries(
-    {},
-    optional={
-        "frequency_penalty": st.floats(-2, 2),
-        "logit_bias": st.dictionaries(st.integers(0, 50_000).map(str), st.integers(-100, 100), max_size=3),
-        "max_completion_tokens": st.none() | st.integers(1, 10**6),
-        "max_tokens": st.integers(1, 10**6),
-        "metadata": st.none() | st.dictionaries(st.text(max_size=64), st.text(max_size=512), max_size=4),
-        "modalities": st.just(["text"]),
-        "n": st.integers(1, 16),
-        "parallel_tool_calls": st.booleans(),
-        "prediction": st.just({"type": "content", "content": [{"type": "text", "text": "x"}]}),
-        "presence_penalty": st.none() | st.floats(-2, 2),
-        "prompt_cache_key": st.text(max_size=8),
-        "reasoning_effort": st.sampled_from(
-            [None, "none", "minimal", "low", "medium", "high", "xhigh", "max"]
-        ),
-        "response_format": st.sampled_from([{"type": "text"}, {"type": "json_object"}]),
-        "safety_identifier": st.text(max_size=64),
-        "seed": st.integers(-(2**63), 2**63 - 1),
-        "service_tier": st.sampled_from([None, "auto", "default", "flex", "scale", "priority"]),
-        "stop": st.none() | st.text(min_size=1) | st.lists(st.text(min_size=1), min_size=1, max_size=4),
-        "store": st.booleans(),
-        "temperature": st.none() | st.floats(0, 2),
-        "tools": st.just([pydantic_function_tool(Stock), {"type": "function", "function": {"name": "f"}}]),
-        "top_p": st.floats(0, 1),
-        "user": st.text(max_size=8),
-        "verbosity": st.sampled_from(["low", "medium", "high"]),
-    },
-)
-
-
-@settings(max_examples=100, deadline=None)
-@given(fields=SDK_FIELDS)
-def test_bodies_of_the_official_sdk_decode(fields: dict[str, Any]) -> None:
-    """What the official SDK sends for legal arguments is a request."""
-    bodies: list[Any] = []
-    with sdk(bodies) as client, pytest.raises(BadRequestError):
-        client.chat.completions.create(model="m", messages=[{"role": "user", "content": "Hi"}], **fields)
-    request = decode_chat(read_body(ChatRequestBody, bodies[0])).request
-
-    assert len(request.tools) == (2 if "tools" in fields else 0)
-    assert request.sampling.seed == fields.get("seed")
-
-
-def test_parse_of_the_official_sdk_decodes() -> None:
-    """`.parse()` sends a strict schema and strict tools; all of it arrives."""
-    bodies: list[Any] = []
-    with sdk(bodies) as client, pytest.raises(BadRequestError):
-        client.chat.completions.parse(
-            model="m",
-            messages=[{"role": "user", "content": "Hi"}],
-            response_format=Stock,
-            tools=[pydantic_function_tool(Stock)],
-        )
-    request = decode_chat(read_body(ChatRequestBody, bodies[0])).request
-
-    assert isinstance(request.answer_format, JsonSchema)
-    assert (request.answer_format.name, request.answer_format.strict) == ("Stock", True)
-    assert [(tool.name, tool.strict) for tool in request.tools] == [("Stock", True)]
-
-
-def test_stream_of_the_official_sdk_decodes() -> None:
-    """`.stream()` sends what it needs to be told of usage."""
-    bodies: list[Any] = []
-    messages: list[Any] = [{"role": "developer", "content": "Be brief."}, {"role": "user", "content": "Hi"}]
-    with (
-        sdk(bodies) as client,
-        pytest.raises(BadRequestError),
-        client.chat.completions.stream(model="m", messages=messages, stream_options={"include_usage": True}),
-    ):
-        pass
-    decoded = decode_chat(read_body(ChatRequestBody, bodies[0]))
-
-    assert (decoded.stream, decoded.include_usage) == (True, True)
