@@ -46,7 +46,8 @@ class RequestBody(Body):
     @model_validator(mode="before")
     @classmethod
     def _refuse_unsound(cls, value: Json) -> Json:
-        for path, reason in _unsound(value):
+        if unsound := next(_unsound(value), None):
+            path, reason = unsound
             raise PydanticCustomError("unsound", "{reason}", {"reason": reason, "path": path})
         return value
 
@@ -112,7 +113,7 @@ ObjectOrText = Annotated[AnyObject | Annotated[str, Tag("|string")], by_kind("an
 
 
 def _unsound(root: Json) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Walk the value without recursion; yield the path and the fault of each part that is not sound."""
+    """Walk the value without recursion, which a hostile body would exhaust; yield path and fault of each part."""
     path: list[str | int] = []
     levels = [_members(root)]
     while levels:
