@@ -113,7 +113,7 @@ ObjectOrText = Annotated[AnyObject | Annotated[str, Tag("|string")], by_kind("an
 
 
 def _unsound(root: Json) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Walk the value without recursion, which a hostile body would exhaust; yield path and fault of each part."""
+    """Walk without recursion, which a hostile body would exhaust; yield path and fault of each part."""
     path: list[str | int] = []
     levels = [_members(root)]
     while levels:
