@@ -11,8 +11,9 @@ import jsonschema_rs
 
 from server.schema.document import Located
 from server.schema.fragments import Fragments
+from server.schema.members import Atom, largest, smallest, stated
 from server.schema.regex import UntranslatableError, translate
-from server.schema.scalars import Atom, Masked, largest, smallest, stated
+from server.schema.scalars import Masked
 from server.schema.unmasked import Ledger
 
 MAX_COUNT = 100_000
@@ -20,7 +21,17 @@ MAX_COUNT = 100_000
 MAX_COUNTED_KEYS = 32
 """Declared keys up to which `minProperties` and `maxProperties` are counted by the mask."""
 
-_IN_PLACE = ("$ref", "$dynamicRef", "$recursiveRef", "allOf", "anyOf", "oneOf", "if", "not", "dependentSchemas")
+_IN_PLACE = (
+    "$ref",
+    "$dynamicRef",
+    "$recursiveRef",
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "if",
+    "not",
+    "dependentSchemas",
+)
 
 
 class Lowering(Protocol):
@@ -125,7 +136,9 @@ class _Object:
         self.required = {name for _, names in stated(atoms, "required") for name in names}
         self.rest = [rest for atom in atoms if (rest := self._rest_of(atom)) is not None]
         self.patterns = [
-            (pattern, member) for _, patterns in stated(atoms, "patternProperties") for pattern, member in patterns.items()
+            (pattern, member)
+            for _, patterns in stated(atoms, "patternProperties")
+            for pattern, member in patterns.items()
         ]
         declared = [name for _, properties in stated(atoms, "properties") for name in properties]
         self.names = list(dict.fromkeys([*declared, *sorted(self.required - set(declared))]))
@@ -205,7 +218,11 @@ class _Object:
         if self.patterns and rest is None:
             return self._pattern_keys(properties)
         if rest is None:
-            return {"additionalProperties": False} if properties else {"additionalProperties": False, "properties": {}}
+            return (
+                {"additionalProperties": False}
+                if properties
+                else {"additionalProperties": False, "properties": {}}
+            )
         self._note_free_keys(properties)
         return {"additionalProperties": rest}
 
@@ -239,8 +256,12 @@ class _Object:
         self.ledger.note(self.pointer, "duplicate_key", "the mask lets an undeclared key be written twice")
 
     def _note_dependents(self) -> None:
-        for keyword in ("dependentRequired", "dependentSchemas"):
-            self._note(keyword, "the mask does not look back at the keys that were written")
+        for node, keywords in self.atoms:
+            for keyword in ("dependentRequired", "dependentSchemas"):
+                if keyword in keywords:
+                    said = keyword if keyword in node.schema else "dependencies"
+                    why = "the mask does not look back at the keys that were written"
+                    self.ledger.note(node.pointer, said, why)
 
     def _note(self, keyword: str, why: str) -> None:
         for pointer, _ in stated(self.atoms, keyword):

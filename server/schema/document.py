@@ -102,11 +102,8 @@ class Document:
                 pending.extend(child for _, child in _children(node))
 
     def read(self, node: Located) -> dict[str, Any]:
-        """The node's keywords in 2020-12's spelling, each subschema as a `Located`; boolean schemas are not
-        read."""
-        keywords: dict[str, Any] = {}
-        for name, value in modernise(node.schema, self.draft).items():
-            keywords[name] = value
+        """The keywords of a node, which is not a boolean: spelled as in 2020-12, each subschema `Located`."""
+        keywords = modernise(node.schema, self.draft)
         maps: dict[str, dict[str, Located]] = {}
         lists: dict[str, list[Located]] = {}
         for path, child in _children(node):
@@ -128,6 +125,7 @@ class Document:
 
     def resolve(self, reference: str) -> Located | None:
         """Follow a reference inside this document; None if it leads elsewhere, or nowhere."""
+        reference = self._without_base(reference)
         if reference.startswith("#") and (fragment := reference[1:]) and not fragment.startswith("/"):
             return self._anchors.get(unquote(fragment))
         if not reference.startswith("#"):
@@ -140,6 +138,15 @@ class Document:
                 return None
             node = node.child(step)
         return node if isinstance(node.schema, dict | bool) else None
+
+    def _without_base(self, reference: str) -> str:
+        """A reference by the root's own identifier is a reference inside the document."""
+        schema = self.root.schema
+        base = schema.get(self.draft.id_keyword) if isinstance(schema, dict) else None
+        if isinstance(base, str) and (stem := base.removesuffix("#")) and reference.startswith(stem):
+            rest = reference.removeprefix(stem)
+            return rest or "#" if rest in ("", "#") or rest.startswith("#") else reference
+        return reference
 
     @property
     def has_embedded_resources(self) -> bool:
@@ -212,7 +219,9 @@ def check_limits(schema: Any) -> None:
     for depth in range(MAX_DEPTH + 1):
         values += len(level)
         if values > MAX_VALUES:
-            raise SchemaError("#", f"the schema has more than {MAX_VALUES:,} values; split it, or loosen parts")
+            raise SchemaError(
+                "#", f"the schema has more than {MAX_VALUES:,} values; split it, or loosen parts"
+            )
         level = [child for value in level for child in _values(value)]
         if not level:
             break
@@ -220,8 +229,13 @@ def check_limits(schema: Any) -> None:
             raise SchemaError(
                 "#", f"the schema is nested more than {MAX_DEPTH} levels deep; move parts of it into $defs"
             )
-    if len(json.dumps(schema, ensure_ascii=False, separators=(",", ":"))) > MAX_TEXT:
+    text = json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
+    if len(text) > MAX_TEXT:
         raise SchemaError("#", f"the schema is longer than {MAX_TEXT:,} characters")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise SchemaError("#", "the schema has half of a surrogate pair in a string") from None
 
 
 def _values(value: Any) -> list[Any]:

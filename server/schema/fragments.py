@@ -31,7 +31,7 @@ _MENDED = {
 
 
 class Fragments:
-    """Collects fragments while a schema is lowered. `taken` is the schema's text, which no marker may meet."""
+    """The fragments of one schema. `taken` is the schema's text, which no marker may meet."""
 
     def __init__(self, taken: str) -> None:
         self._prefix = "strictcall"
@@ -102,7 +102,8 @@ def _rule(least: int, most: int | None) -> str:
 
 
 def _literal(text: str) -> str:
-    return '"' + "".join(c if c.isascii() and c.isalnum() else f"\\U{ord(c):08x}" for c in text) + '"'
+    plain = (c if " " <= c <= "~" and c not in '"\\\\' else f"\\U{ord(c):08x}" for c in text)
+    return f'"{"".join(plain)}"'
 
 
 def _mend(rule: str) -> str:

@@ -1,12 +1,13 @@
 """Check a finished value: is it JSON, and does it fit the schema, all of it.
 
-    validator = InstanceValidator({"properties": {"items": {"items": {"required": ["id"]}}}})
-    validator.errors({"items": [{}]})
-    # [InstanceError("$.items[0]", "required", '"id" is a required property')]
+validator = InstanceValidator({"properties": {"items": {"items": {"required": ["id"]}}}})
+validator.errors({"items": [{}]})
+# [InstanceError("$.items[0]", "required", '"id" is a required property')]
 """
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -60,13 +61,29 @@ class InstanceValidator:
         """What breaks the schema, at most `MAX_ERRORS` of it, in the validator's order."""
         found: list[InstanceError] = []
         for error in self._validator.iter_errors(value):
-            found.append(InstanceError(json_path(error.instance_path), error.kind.name, error.message))
+            found.append(InstanceError(json_path(error.instance_path), _keyword(error), error.message))
             if len(found) == MAX_ERRORS:
                 break
         return found
 
 
-def json_path(path: list[str | int]) -> str:
+_HOLDERS = (
+    *("properties", "patternProperties", "additionalProperties", "items", "prefixItems", "additionalItems"),
+    *("dependentSchemas", "dependencies", "contains", "propertyNames", "then", "else", "not"),
+)
+
+
+def _keyword(error: jsonschema_rs.ValidationError) -> str:
+    """The keyword as the schema spells it; the validator's own name for it is now and then another."""
+    path = error.schema_path
+    if error.kind.name == "falseSchema":
+        return next((str(part) for part in reversed(path) if part in _HOLDERS), "not")
+    if path and path[-1] in ("dependentRequired", "dependencies", "minContains", "maxContains"):
+        return str(path[-1])
+    return error.kind.name
+
+
+def json_path(path: Sequence[str | int]) -> str:
     """`["items", 2, "a b"]` is `$.items[2]["a b"]`."""
     text = "$"
     for part in path:
@@ -77,7 +94,7 @@ def json_path(path: list[str | int]) -> str:
     return text
 
 
-def _pointer(path: list[str | int]) -> str:
+def _pointer(path: Sequence[str | int]) -> str:
     return "/".join(("#", *(str(part).replace("~", "~0").replace("/", "~1") for part in path)))
 
 

@@ -3,11 +3,12 @@
 `{"allOf": [{"$ref": "#/$defs/a"}], "maxLength": 3}` with `$defs: {"a": {"type": "string", "minLength": 1}}`
 becomes a string of one to three characters.
 
-A node is lowered as a set of members that all hold: the schema itself, what it refers to, the branches of
-`allOf`. `anyOf` and `oneOf` are spread over the other members. So no keyword is lost for standing beside
+A node is lowered as a set of members that all hold: the schema itself, what it refers to, and the branches
+of `allOf`. `anyOf` and `oneOf` are spread over the other members. So no keyword is lost for standing beside
 another. The result allows only JSON; it allows what the schema does not only where the ledger says so. It
 allows less than the schema in these ways: keys come in the order of the schema; a node without `type` is of
-the types that its keywords speak about; integers are not spelled `1.0`; closed objects have declared keys only.
+the types that its keywords speak about; integers are not spelled `1.0`; closed objects have declared keys
+only.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,17 +20,16 @@ from server.schema.containers import array, object_
 from server.schema.document import Document, Located, SchemaError
 from server.schema.drafts import with_draft
 from server.schema.fragments import Fragments
-from server.schema.scalars import Atom, Masked, number, stated, string
+from server.schema.members import TYPES, Atom, flatten, includes, kinds, listed, stated, type_of
+from server.schema.scalars import Masked, number, string
+from server.schema.unions import any_of, are_disjoint
 from server.schema.unmasked import Ledger
 
 MAX_NODES = 20_000
 """Nodes of the rewritten schema, which spreading may make larger than the schema itself."""
 MAX_ALTERNATIVES = 64
 """Combinations of `anyOf` and `oneOf` branches of one node that are spelled out."""
-MAX_ENUM = 5_000
-"""Values of one `enum`."""
 
-TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
 _KEYWORDS = {
     "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
     "string": ("minLength", "maxLength", "pattern", "format"),
@@ -59,7 +59,7 @@ class SchemaLowering:
 
     def lower(self, members: Iterable[Located], types: Sequence[str] = TYPES) -> Masked:
         """Lower what holds where all members hold. None if nothing does."""
-        flat = self._flatten(members)
+        flat = flatten(self.document, members)
         if flat is None:
             return None
         atoms, followed = flat
@@ -77,10 +77,10 @@ class SchemaLowering:
 
     def names(self, members: Iterable[Located]) -> list[str] | None:
         """The strings that members of `propertyNames` list, if they list any."""
-        flat = self._flatten(members)
+        flat = flatten(self.document, members)
         if flat is None:
             return []
-        values = self._listed(flat[0])
+        values = listed(flat[0])
         return None if values is None else [value for value in values if isinstance(value, str)]
 
     def admits(self, value: Any, members: Sequence[Located]) -> bool:
@@ -96,41 +96,13 @@ class SchemaLowering:
             schema, value, registry=self._registry, validate_formats=True, offline=True
         )
 
-    def _flatten(self, members: Iterable[Located]) -> tuple[list[Atom], bool] | None:
-        atoms: list[Atom] = []
-        seen: set[Located] = set()
-        pending, followed = list(members)[::-1], False
-        while pending:
-            node = pending.pop()
-            if node.schema is False:
-                return None
-            if node in seen:
-                continue
-            seen.add(node)
-            if node.schema is True:
-                atoms.append((node, {}))
-                continue
-            keywords = self.document.read(node)
-            if (target := self._target(keywords)) is not None:
-                pending.append(target)
-                node, followed = node.without("$ref"), True
-                del keywords["$ref"]
-            if "allOf" in keywords:
-                pending.extend(reversed(keywords.pop("allOf")))
-                node = node.without("allOf")
-            atoms.append((node, keywords))
-        return atoms, followed
-
-    def _target(self, keywords: dict[str, Any]) -> Located | None:
-        if "$ref" not in keywords or self.document.has_embedded_resources:
-            return None
-        return self.document.resolve(keywords["$ref"])
-
     def _node(self, atoms: list[Atom], types: Sequence[str]) -> Masked:
         self._nodes += 1
         if self._nodes > MAX_NODES:
-            raise SchemaError("#", f"the schema spreads to more than {MAX_NODES:,} nodes; simplify its unions")
-        values = self._listed(atoms)
+            raise SchemaError(
+                "#", f"the schema spreads to more than {MAX_NODES:,} nodes; simplify its unions"
+            )
+        values = listed(atoms)
         if values is not None:
             return self._literals(values, atoms, types)
         if (group := self._group(atoms)) is not None:
@@ -142,19 +114,8 @@ class SchemaLowering:
             return self.anything(atoms[0][0].pointer if atoms else "#")
         return any_of([self._typed(name, atoms) for name in allowed])
 
-    def _listed(self, atoms: Sequence[Atom]) -> list[Any] | None:
-        """The values of the first `const` or `enum`."""
-        for _, value in stated(atoms, "const"):
-            return [value]
-        for pointer, values in stated(atoms, "enum"):
-            if len(values) > MAX_ENUM:
-                raise SchemaError(pointer, f"the enum has more than {MAX_ENUM:,} values")
-            return list(values)
-        return None
-
     def _literals(self, values: list[Any], atoms: Sequence[Atom], types: Sequence[str]) -> Masked:
-        kinds = self._kinds(atoms, listed=False)
-        kept = [v for v in values if _type_of(v) in types and _includes(kinds, _type_of(v))]
+        kept = [v for v in values if type_of(v) in types and includes(kinds(atoms), type_of(v))]
         members = [Located(node.pointer, node.schema) for node, _ in atoms]
         keywords = [name for _, names in atoms for name in names if name in _FILTERS]
         if len(keywords) > 1:
@@ -167,23 +128,29 @@ class SchemaLowering:
 
     def _group(self, atoms: Sequence[Atom]) -> tuple[int, str] | None:
         """The next union to spread; the others are noted and dropped when they are too many together."""
-        groups = [(i, k) for i, (_, keywords) in enumerate(atoms) for k in ("anyOf", "oneOf") if k in keywords]
+        groups = [
+            (i, k) for i, (_, keywords) in enumerate(atoms) for k in ("anyOf", "oneOf") if k in keywords
+        ]
         product = 1
         for number_, (index, keyword) in enumerate(groups):
             node, keywords = atoms[index]
             product *= len(keywords[keyword])
             if number_ and product > MAX_ALTERNATIVES:
                 product //= len(keywords.pop(keyword))
-                self.ledger.note(node.pointer, keyword, "too many combinations with other unions of this node")
+                self.ledger.note(
+                    node.pointer, keyword, "too many combinations with other unions of this node"
+                )
         return groups[0] if groups else None
 
     def _alternatives(self, atoms: Sequence[Atom], index: int, keyword: str, types: Sequence[str]) -> Masked:
         others = [
-            Located(node.pointer, node.schema, _dropped(node, keywords) | ({keyword} if i == index else set()))
+            Located(
+                node.pointer, node.schema, _dropped(node, keywords) | ({keyword} if i == index else set())
+            )
             for i, (node, keywords) in enumerate(atoms)
         ]
         branches: list[Located] = atoms[index][1][keyword]
-        if keyword == "oneOf" and not self._all_disjoint(branches):
+        if keyword == "oneOf" and not are_disjoint(self.document, branches):
             self.ledger.note(atoms[index][0].pointer, "oneOf", "a value may fit several branches")
         return any_of([self.lower([*others, branch], types) for branch in branches])
 
@@ -208,7 +175,7 @@ class SchemaLowering:
         implied = {t for t, names in _KEYWORDS.items() for _, kw in atoms if not set(names).isdisjoint(kw)}
         if not declared and not implied and allowed is TYPES:
             return None
-        kept = {name for name in allowed if all(_includes(types, name) for types in declared)}
+        kept = {name for name in allowed if all(includes(types, name) for types in declared)}
         if not declared and implied & kept:
             kept &= implied
         return [name for name in TYPES if name in kept and not (name == "integer" and "number" in kept)]
@@ -222,39 +189,6 @@ class SchemaLowering:
             return array(atoms, self)
         return object_(atoms, self) if name == "object" else {"type": name}
 
-    def _all_disjoint(self, branches: Sequence[Located]) -> bool:
-        pairs = ((a, b) for i, a in enumerate(branches) for b in branches[:i])
-        return len(branches) <= MAX_ALTERNATIVES and all(self._disjoint([a], [b], 3) for a, b in pairs)
-
-    def _disjoint(self, one: Iterable[Located], two: Iterable[Located], depth: int) -> bool:
-        """Whether it is plain that no value fits both: by type, by listed values, or by a key both require."""
-        left, right = self._flatten(one), self._flatten(two)
-        if left is None or right is None:
-            return True
-        (a, _), (b, _) = left, right
-        values = [v for v in (self._listed(a), self._listed(b)) if v is not None]
-        if len(values) == 2:
-            return not any(_same(x, y) for x in values[0] for y in values[1])
-        kinds = self._kinds(a), self._kinds(b)
-        if not any(_includes(kinds[1], name) for name in kinds[0]) and not any(
-            _includes(kinds[0], name) for name in kinds[1]
-        ):
-            return True
-        if depth == 0 or {"object"} not in kinds:
-            return False
-        keys = _required(a) & _required(b)
-        return any(self._disjoint(_declared(a, key), _declared(b, key), depth - 1) for key in keys)
-
-    def _kinds(self, atoms: Sequence[Atom], *, listed: bool = True) -> set[str]:
-        """The types that `type` leaves, or those of the listed values."""
-        values = self._listed(atoms) if listed else None
-        if values is not None:
-            return {_type_of(value) for value in values}
-        kinds = set(TYPES)
-        for _, types in stated(atoms, "type"):
-            kinds = {t for t in kinds if _includes({types} if isinstance(types, str) else set(types), t)}
-        return kinds
-
 
 _FILTERS = {name for names in _KEYWORDS.values() for name in names} | {
     *("const", "enum", "anyOf", "oneOf", "not", "if", "$ref", "$dynamicRef", "$recursiveRef"),
@@ -262,49 +196,11 @@ _FILTERS = {name for names in _KEYWORDS.values() for name in names} | {
 """Keywords, `type` aside, that may forbid a value that one of them lists."""
 
 
-def any_of(options: Iterable[Masked]) -> Masked:
-    """The union, without empty and repeated options."""
-    kept: list[dict[str, Any]] = []
-    for option in options:
-        for branch in (option or {}).get("anyOf", [option]):
-            if branch is not None and branch not in kept:
-                kept.append(branch)
-    if {} in kept:
-        return {}
-    return None if not kept else kept[0] if len(kept) == 1 else {"anyOf": kept}
-
-
 def _dropped(node: Located, keywords: Any) -> frozenset[str]:
     """What `_group` took out of the keywords is dropped for good."""
     if not isinstance(node.schema, dict):
         return node.dropped
     return node.dropped | {k for k in ("anyOf", "oneOf") if k in node.schema and k not in keywords}
-
-
-def _includes(types: set[str], name: str) -> bool:
-    return name in types or (name == "integer" and "number" in types)
-
-
-def _required(atoms: Sequence[Atom]) -> set[str]:
-    return {name for _, names in stated(atoms, "required") for name in names}
-
-
-def _declared(atoms: Sequence[Atom], key: str) -> list[Located]:
-    return [properties[key] for _, properties in stated(atoms, "properties") if key in properties]
-
-
-def _type_of(value: Any) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, int) or (isinstance(value, float) and value.is_integer()):
-        return "integer"
-    return {float: "number", str: "string", list: "array"}.get(type(value), "object")
-
-
-def _same(one: Any, two: Any) -> bool:
-    return isinstance(one, bool) == isinstance(two, bool) and bool(one == two)
 
 
 def _fetch_nothing(uri: str) -> Any:

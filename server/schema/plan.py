@@ -1,9 +1,9 @@
 """A schema in, a plan out: what masks its values, and what is left to check.
 
-    plan = SchemaPlanner().plan({"type": "array", "uniqueItems": True}, closed=True)
-    plan.format           # {"type": "grammar", "grammar": "root ::= …"}, a part of a structural tag
-    plan.unmasked         # (Unmasked("#", "uniqueItems", "…"), …)
-    plan.validator        # checks the finished value against the whole schema
+plan = SchemaPlanner().plan({"type": "array", "uniqueItems": True}, closed=True)
+plan.format           # {"type": "grammar", "grammar": "root ::= …"}, a part of a structural tag
+plan.unmasked         # (Unmasked("#", "uniqueItems", "…"), …)
+plan.validator        # checks the finished value against the whole schema
 """
 
 import json
@@ -19,7 +19,8 @@ from server.request import Schema
 from server.schema.document import Document, SchemaError
 from server.schema.fragments import Fragments
 from server.schema.instance import InstanceValidator
-from server.schema.lower import TYPES, SchemaLowering
+from server.schema.lower import SchemaLowering
+from server.schema.members import TYPES
 from server.schema.prune import prune
 from server.schema.unmasked import Unmasked
 
@@ -88,7 +89,7 @@ def plan_schema(schema: Schema, *, closed: bool, root: Root = Root.ANY) -> Schem
     except RecursionError:
         raise SchemaError("#", "the schema is nested too deeply, its references followed") from None
     if masked is None:
-        raise SchemaError("#", "no value can satisfy the schema; some of its constraints contradict each other")
+        raise SchemaError("#", "no value satisfies the schema; its constraints contradict each other")
     grammar = fragments.write(_convert({**masked, "$defs": definitions} if definitions else masked))
     return SchemaPlan({"type": "grammar", "grammar": grammar}, lowering.ledger.entries(), validator)
 

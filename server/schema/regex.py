@@ -100,7 +100,7 @@ def _intersection(one: Intervals, two: Intervals) -> Intervals:
 
 
 def _char(code: int) -> str:
-    r"""One code point for a literal or a class; XGrammar's `\x` would swallow every hex digit that follows."""
+    r"""One code point; XGrammar's `\x` would swallow every hex digit that follows it."""
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
@@ -114,9 +114,9 @@ ANY = f"{_class(_PLAIN)}*"
 
 
 def translate(pattern: str) -> Translation:
-    """Translate a pattern, which is found anywhere in the value unless it is anchored.
+    r"""Translate a pattern, which is found anywhere in the value unless it is anchored.
 
-    Raises `UntranslatableError`: lookaround, back references, `\\b`, `\\p{…}`, anchors inside, over size.
+    Raises `UntranslatableError`: lookaround, back references, `\b`, `\p{…}`, anchors inside, over size.
     """
     if len(pattern) > MAX_PATTERN:
         raise UntranslatableError(f"the pattern is longer than {MAX_PATTERN:,} characters")

@@ -4,19 +4,17 @@
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from server.schema.document import Located
 from server.schema.formats import FORMATS
 from server.schema.fragments import MAX_COUNTED, Fragments
+from server.schema.members import Atom, largest, smallest, stated
 from server.schema.regex import Translation, UntranslatableError, translate
 from server.schema.unmasked import Ledger
 
-Atom = tuple[Located, Mapping[str, Any]]
-"""A node without references and `allOf`: where it stands, and its keywords."""
 Masked = dict[str, Any] | None
 """A schema that XGrammar holds exactly; None allows nothing."""
 
@@ -26,21 +24,6 @@ MAX_DIGITS = 15
 MAX_MULTIPLE = 1024
 MAX_LISTED = 500
 """Multiples between two bounds that are listed one by one."""
-
-
-def stated(atoms: Iterable[Atom], keyword: str) -> list[tuple[str, Any]]:
-    """Where the keyword stands among the atoms, and what it says."""
-    return [(node.pointer, keywords[keyword]) for node, keywords in atoms if keyword in keywords]
-
-
-def largest(atoms: Sequence[Atom], keyword: str) -> int:
-    """The strongest of a `minX` keyword that counts."""
-    return max((math.ceil(value) for _, value in stated(atoms, keyword)), default=0)
-
-
-def smallest(atoms: Sequence[Atom], keyword: str) -> int | None:
-    """The strongest of a `maxX` keyword that counts."""
-    return min((math.floor(value) for _, value in stated(atoms, keyword)), default=None)
 
 
 def string(atoms: Sequence[Atom], fragments: Fragments, ledger: Ledger) -> Masked:
@@ -65,10 +48,25 @@ def string(atoms: Sequence[Atom], fragments: Fragments, ledger: Ledger) -> Maske
 
 def _choose(atoms: Sequence[Atom], ledger: Ledger) -> Translation | None:
     """Take the first pattern, or else the first format, that the mask can hold; note all others."""
-    chosen: Translation | None = None
-    taken: set[str] = set()
+    chosen = _choose_pattern(atoms, ledger)
+    taken = None
+    for pointer, name in stated(atoms, "format"):
+        known = FORMATS.get(name)
+        if known is None:
+            ledger.note(pointer, "format", f"the mask does not know the format {name}")
+        elif chosen is None:
+            chosen, taken = translate(known.pattern), name
+        elif name != taken:
+            ledger.note(pointer, "format", "the mask holds a pattern or another format for the same string")
+        if known is not None and not known.exact:
+            ledger.note(pointer, "format", f"the mask holds only the outline of {name}")
+    return chosen
+
+
+def _choose_pattern(atoms: Sequence[Atom], ledger: Ledger) -> Translation | None:
+    chosen, taken = None, None
     for pointer, pattern in stated(atoms, "pattern"):
-        if pattern in taken:
+        if pattern == taken:
             continue
         try:
             translation = translate(pattern)
@@ -78,21 +76,9 @@ def _choose(atoms: Sequence[Atom], ledger: Ledger) -> Translation | None:
         if chosen is not None:
             ledger.note(pointer, "pattern", "the mask holds another pattern for the same string")
             continue
-        chosen = translation
-        taken.add(pattern)
+        chosen, taken = translation, pattern
         if not translation.exact:
             ledger.note(pointer, "pattern", "the mask does not count a repeat of this length")
-    for pointer, name in stated(atoms, "format"):
-        known = FORMATS.get(name)
-        if known is None:
-            ledger.note(pointer, "format", f"the mask does not know the format {name}")
-        elif chosen is not None and name not in taken:
-            ledger.note(pointer, "format", "the mask holds a pattern or another format for the same string")
-        elif chosen is None:
-            chosen = translate(known.pattern)
-            taken.add(name)
-        if known is not None and not known.exact:
-            ledger.note(pointer, "format", f"the mask holds only the outline of {name}")
     return chosen
 
 
