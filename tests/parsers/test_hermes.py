@@ -497,7 +497,7 @@ REASONING = {
 
 
 @pytest.mark.parametrize(("text", "opens", "expected"), REASONING.values(), ids=REASONING.keys())
-def test_reasoning_span_is_told_from_content_and_calls(text: str, opens: bool, expected: Answer) -> None:  # noqa: FBT001
+def test_reasoning_span_is_told_from_content_and_calls(text: str, opens: bool, expected: Answer) -> None:
     """The span is read at the start only; a call in it is a call only if the span is never closed."""
     assert read(text, opens_reasoning=opens) == expected
 

@@ -44,7 +44,7 @@ def lex_any_way(text: str) -> tuple[Progress, int]:
 def test_value_ends_at_its_last_character(
     value: Any,
     indent: int | None,
-    ascii_only: bool,  # noqa: FBT001
+    ascii_only: bool,
     tail: str,
 ) -> None:
     """Whatever is written as JSON is read to its end and not further, in any pieces."""

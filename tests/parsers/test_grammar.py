@@ -1,0 +1,318 @@
+"""The mask: what XGrammar makes of our structural tags, and that the parser reads all they let through."""
+
+import json
+import random
+import string
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import jsonschema_rs
+import numpy as np
+import pytest
+import xgrammar as xgr
+
+from parsers.family import Family
+from parsers.grammar import CallableTool, Format, structural_tag
+from parsers.registry import FAMILIES
+from parsers.write import write_call, write_calls
+from tests.parsers.reading import cut, feed, fold
+
+WEATHER = {
+    "type": "object",
+    "properties": {
+        "city": {"type": "string", "pattern": "^[a-z<>/_{}]{1,6}$"},
+        "days": {"type": "integer", "minimum": 0, "maximum": 9},
+    },
+    "required": ["city"],
+    "additionalProperties": False,
+}
+CLOCK = {
+    "type": "object",
+    "properties": {
+        "utc": {"type": "boolean"},
+        "zones": {"type": "array", "items": {"enum": ["a", "b"]}, "maxItems": 2},
+    },
+    "required": ["utc"],
+    "additionalProperties": False,
+}
+SCHEMAS: dict[str, dict[str, Any]] = {"get_weather": WEATHER, "get_weather_at": WEATHER, "clock": CLOCK}
+ANSWER = {
+    "type": "object",
+    "properties": {"n": {"enum": [1, 2]}},
+    "required": ["n"],
+    "additionalProperties": False,
+}
+
+
+def json_format(schema: dict[str, Any]) -> Format:
+    return {"type": "json_schema", "json_schema": schema}
+
+
+TOOLS = [CallableTool(name, json_format(schema)) for name, schema in SCHEMAS.items()]
+
+# One token for each ASCII character, a few for others, and an end token.
+VOCABULARY = [bytes([byte]) for byte in range(128)] + ["é".encode(), "世".encode(), "🚀".encode(), b"<eos>"]
+EOS = len(VOCABULARY) - 1
+
+
+@cache
+def compiler() -> xgr.GrammarCompiler:
+    return xgr.GrammarCompiler(
+        xgr.TokenizerInfo(VOCABULARY, vocab_type=xgr.VocabType.RAW, stop_token_ids=[EOS]), max_threads=1
+    )
+
+
+def compiled(
+    family: Family,
+    tools: Sequence[CallableTool] = TOOLS,
+    *,
+    at_least: int = 0,
+    at_most: int = 3,
+    answer: Format | None = None,
+    opens_reasoning: bool = False,
+) -> Any:
+    tag = structural_tag(
+        family, tools, at_least=at_least, at_most=at_most, answer=answer, opens_reasoning=opens_reasoning
+    )
+    return compiler().compile_structural_tag(json.dumps(tag))
+
+
+def accepts(grammar: Any, text: str) -> bool:
+    """Whether the mask lets the whole text through, and the answer end there."""
+    matcher = xgr.GrammarMatcher(grammar)
+    return all(matcher.accept_token(byte) for byte in text.encode("ascii")) and matcher.accept_token(EOS)
+
+
+FREE = {"at_least": 0}
+REQUIRED = {"at_least": 1}
+ONE = {"at_least": 1, "at_most": 1}
+TWO = {"at_least": 2, "at_most": 2}
+EITHER: dict[str, Any] = {"at_least": 0, "answer": json_format(ANSWER)}
+NO_TOOLS: dict[str, Any] = {"tools": ()}
+NO_TOOLS_ANSWER: dict[str, Any] = {"tools": (), "answer": json_format(ANSWER)}
+OPENED = {"at_least": 1, "opens_reasoning": True}
+OPENED_FREE = {"at_least": 0, "opens_reasoning": True}
+
+# In the forms C is a whole call, S the separator, R a whole reasoning span with what follows it,
+# B, E and A the span's begin, end and what follows, M the call's begin marker.
+ACCEPTED = {
+    "free: nothing": (FREE, ""),
+    "free: text": (FREE, "Hello, <b>you</b> {\n"),
+    "free: text that ends in half a marker": (FREE, "a <tool"),
+    "free: a call": (FREE, "C"),
+    "free: text, then a call": (FREE, "Sure.\nC"),
+    "free: as many calls as allowed": (FREE, "Sure.\nCSCSC"),
+    "free: half a marker, then a call": (FREE, "<C"),
+    "free: reasoning, then text": (FREE, "RHello"),
+    "free: reasoning, then calls": (FREE, "RSure.CSC"),
+    "required: one": (REQUIRED, "C"),
+    "required: three": (REQUIRED, "CSCSC"),
+    "required: reasoning first": (REQUIRED, "RCSC"),
+    "one": (ONE, "C"),
+    "two": (TWO, "CSC"),
+    "either: the answer": (EITHER, '{"n": 1}'),
+    "either: calls": (EITHER, "CSCSC"),
+    "either: reasoning, then the answer": (EITHER, 'R{"n": 2}'),
+    "either: reasoning, then a call": (EITHER, "RC"),
+    "no tools: text with a call marker": (NO_TOOLS, "a M {}"),
+    "no tools: the answer": (NO_TOOLS_ANSWER, '{"n": 1}'),
+    "opened: reasoning, then a call": (OPENED, "Hm. <think\nEAC"),
+    "opened: empty reasoning": (OPENED, "\nEAC"),
+    "opened: reasoning, then text": (OPENED_FREE, "Hm.EASure."),
+}
+REFUSED = {
+    "free: text behind a call": (FREE, "C."),
+    "free: whitespace behind a call": (FREE, "C\n"),
+    "free: a call too many": (FREE, "CSCSCSC"),
+    "free: marker in text": (FREE, "the M tag"),
+    "free: marker at the end": (FREE, "the M"),
+    "free: reasoning in the middle": (FREE, "a R"),
+    "free: reasoning that is not closed": (FREE, "Ba"),
+    "free: two spans": (FREE, "RR"),
+    "required: nothing": (REQUIRED, ""),
+    "required: text first": (REQUIRED, "Sure.C"),
+    "required: a call too many": (REQUIRED, "CSCSCSC"),
+    "required: text behind": (REQUIRED, "C."),
+    "required: reasoning only": (REQUIRED, "R"),
+    "one: two": (ONE, "CSC"),
+    "two: one": (TWO, "C"),
+    "two: three": (TWO, "CSCSC"),
+    "either: nothing": (EITHER, ""),
+    "either: text": (EITHER, "Hello"),
+    "either: both": (EITHER, '{"n": 1}C'),
+    "either: a wrong answer": (EITHER, '{"n": 3}'),
+    "no tools: a wrong answer": (NO_TOOLS_ANSWER, "[]"),
+    "opened: no end": (OPENED, "Hm."),
+    "opened: no reasoning": (OPENED, "C"),
+    "opened: a call inside": (OPENED, "Hm. CEAC"),
+    "opened: a marker inside": (OPENED, "Hm. M EAC"),
+    "opened: end twice": (OPENED, "Hm.EEAC"),
+}
+
+
+def spelled(family: Family, form: str) -> str:
+    """The text of a form in the family's own spelling."""
+    span = family.reasoning
+    spelling = {
+        "C": write_call(family, "clock", {"utc": True}),
+        "S": family.call.separator,
+        "M": family.call.begin,
+    }
+    if span:
+        spelling |= {"B": span.begin, "E": span.end, "A": span.after}
+        spelling["R"] = f"{span.begin}\nHm.\n{span.end}{span.after}"
+    return "".join(spelling.get(part, part) for part in form)
+
+
+by_family = pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+
+
+@by_family
+@pytest.mark.parametrize(("wanted", "form"), ACCEPTED.values(), ids=ACCEPTED.keys())
+def test_mask_lets_through_what_is_wanted(family: Family, wanted: dict[str, Any], form: str) -> None:
+    """An answer of the wanted shape, as the model was trained to write it, is never in the mask's way."""
+    assert accepts(compiled(family, **wanted), spelled(family, form))
+
+
+@by_family
+@pytest.mark.parametrize(("wanted", "form"), REFUSED.values(), ids=REFUSED.keys())
+def test_mask_refuses_what_is_not_wanted(family: Family, wanted: dict[str, Any], form: str) -> None:
+    """An answer of another shape cannot be written."""
+    assert not accepts(compiled(family, **wanted), spelled(family, form))
+
+
+BAD_CALLS: dict[str, tuple[str, dict[str, Any]]] = {
+    "unknown tool": ("get_time", {"utc": True}),
+    "name that only begins like a tool": ("get_weather_a", {"city": "a"}),
+    "missing key": ("clock", {}),
+    "another key": ("clock", {"utc": True, "x": 1}),
+    "wrong type": ("clock", {"utc": "yes"}),
+    "another tool's arguments": ("clock", {"city": "a"}),
+    "out of bounds": ("get_weather", {"city": "a", "days": 10}),
+}
+
+
+@by_family
+@pytest.mark.parametrize("at_least", [0, 1])
+@pytest.mark.parametrize(("name", "arguments"), BAD_CALLS.values(), ids=BAD_CALLS.keys())
+def test_mask_refuses_a_call_that_no_tool_takes(
+    family: Family, at_least: int, name: str, arguments: dict[str, Any]
+) -> None:
+    """Name and arguments are those of one and the same tool, whether a call is required or free."""
+    grammar = compiled(family, at_least=at_least)
+
+    assert not accepts(grammar, write_call(family, name, arguments))
+    assert accepts(grammar, write_call(family, "get_weather_at", {"city": "a", "days": 9}))
+
+
+@by_family
+def test_mask_lets_through_what_the_writer_writes(family: Family) -> None:
+    """Any calls, written as the model was trained, are spelled as the mask wants them."""
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("get_weather", {"city": "</a>}"}),
+        ("clock", {"utc": False, "zones": ["a", "b"]}),
+        ("get_weather_at", {"city": "a", "days": 0}),
+    ]
+
+    assert accepts(compiled(family, at_least=3), write_calls(family, calls))
+
+
+# What walks prefer, so that they stay near what models write, with a taste for the characters of markup.
+LIKELY = np.isin(np.arange(EOS + 1), list((string.ascii_letters + string.digits + " .-\n").encode()))
+MARKUP = np.isin(np.arange(EOS + 1), list(b'<>/{}"\\,:[]'))
+
+
+def allowed_tokens(matcher: Any) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    bitmask = xgr.allocate_token_bitmask(1, EOS + 1)
+    matcher.fill_next_token_bitmask(bitmask)
+    bits = np.unpackbits(bitmask.numpy().view(np.uint8), bitorder="little")
+    return bits[: EOS + 1].astype(bool)
+
+
+def next_token(allowed: np.ndarray[Any, np.dtype[np.bool_]], rng: random.Random) -> int:
+    for preferred, chance in ((MARKUP, 0.3), (LIKELY, 0.95)):
+        if rng.random() < chance and (allowed & preferred).any():
+            allowed = allowed & preferred
+    allowed[EOS] &= allowed.sum() == 1 or rng.random() < 0.1
+    return int(rng.choice(np.flatnonzero(allowed)))
+
+
+def walk(grammar: Any, rng: random.Random, words: Sequence[bytes], limit: int = 800) -> str | None:
+    """A random answer that the mask lets through, or None if it does not end in time.
+
+    Now and then it tries to write one of the words, as far as the mask lets it.
+    """
+    matcher = xgr.GrammarMatcher(grammar)
+    written, word = bytearray(), b""
+    while len(written) < limit:
+        allowed = allowed_tokens(matcher)
+        if not word and rng.random() < 0.1:
+            word = rng.choice(words)
+        if word and allowed[word[0]]:
+            token, word = word[0], word[1:]
+        else:
+            token, word = next_token(allowed, rng), b""
+        assert matcher.accept_token(token)
+        if token == EOS:
+            return written.decode()
+        written += VOCABULARY[token]
+    return None
+
+
+WALKS: dict[str, dict[str, Any]] = {
+    "free": {"at_least": 0},
+    "required": {"at_least": 1},
+    "two": {"at_least": 2, "at_most": 2},
+    "either": {"at_least": 0, "answer": json_format(ANSWER)},
+    "opened": {"at_least": 1, "opens_reasoning": True},
+    "opened, free": {"at_least": 0, "opens_reasoning": True},
+}
+
+
+def assert_calls_are_valid(calls: list[tuple[str, str]], seen: str) -> None:
+    for name, arguments in calls:
+        assert jsonschema_rs.is_valid(SCHEMAS[name], json.loads(arguments)), seen
+
+
+@by_family
+@pytest.mark.parametrize("wanted", WALKS.values(), ids=WALKS.keys())
+def test_whatever_the_mask_emits_is_read_to_valid_calls(family: Family, wanted: dict[str, Any]) -> None:
+    """On random walks the parser finds valid calls, as many as wanted, none malformed, in any pieces."""
+    grammar = compiled(family, **wanted)
+    opens = wanted.get("opens_reasoning", False)
+    words = [spelled(family, form).encode() for form in ("M", "C", "R", "B", "E", "EA", "SC", "CSC", "Hm. ")]
+    ended = called = 0
+    for seed in range(100):
+        rng = random.Random(seed)
+        text = walk(grammar, rng, words)
+        if text is None:
+            continue
+        seen = f"seed {seed}: {text!r}"
+        events = feed([text], SCHEMAS, opens_reasoning=opens, family=family)
+        for pieces in (list(text), cut(text, rng)):
+            assert feed(pieces, SCHEMAS, opens_reasoning=opens, family=family) == events, seen
+
+        answer = fold(events)
+        assert answer.malformed == [], seen
+        assert family.call.begin not in answer.content + answer.reasoning, seen
+        assert wanted["at_least"] <= len(answer.calls) <= wanted.get("at_most", 3), seen
+        assert not (wanted["at_least"] and answer.content), seen
+        if "answer" in wanted and not answer.calls:
+            assert jsonschema_rs.is_valid(ANSWER, json.loads(answer.content)), seen
+        assert_calls_are_valid(answer.calls, seen)
+        ended += 1
+        called += len(answer.calls)
+    assert ended > 50
+    assert called > 20
+
+
+@by_family
+def test_tag_does_not_grow_with_the_number_of_calls(family: Family) -> None:
+    """Many calls of many tools are one rule, repeated: nothing is written out for each call."""
+    few, many = (
+        structural_tag(family, TOOLS, at_least=0, at_most=at_most, answer=None, opens_reasoning=False)
+        for at_most in (2, 128)
+    )
+
+    assert len(json.dumps(many)) <= len(json.dumps(few)) + 4
