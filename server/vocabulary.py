@@ -10,6 +10,7 @@ Only fast tokenizers are read. Their Rust part is called directly: the Python ar
 
 import codecs
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -53,12 +54,14 @@ class Vocabulary:
         self.control_strings = frozenset(control.values())
 
         self._control_ids = frozenset(control)
+        longest_first = sorted(self.control_strings, key=len, reverse=True)
+        self._control = re.compile("|".join(map(re.escape, longest_first)) or r"(?!)")
         description = json.loads(tokenizer.to_str())
         if description["normalizer"] and any(added[id].normalized for id in control):
             tokenizer = Tokenizer.from_str(json.dumps(_with_exact_control(description, self._control_ids)))
         self._tokenizer = tokenizer
         self._plain = Tokenizer.from_str(json.dumps(_without_control(description, self._control_ids)))
-        self._anchor = _anchor(description)
+        self._puts_space_in_front = _puts_space_in_front(description)
         self._to_bytes = _byte_reader(description["decoder"])
 
     @classmethod
@@ -85,16 +88,18 @@ class Vocabulary:
         ids = {text: tokenizer.token_to_id(text) for text in end_tokens}
         if missing := [text for text, id in ids.items() if id is None]:
             raise VocabularyError(f"{path} has no token {missing[0]!r}.")
-        return cls(tokenizer, end_ids=frozenset(ids.values()))
+        return cls(tokenizer, end_ids=frozenset(id for id in ids.values() if id is not None))
 
     def encode(self, text: str, *, inside: bool = False) -> list[int]:
         """Encode what a template wrote: control strings become control tokens.
 
         `inside` says that more text goes before: no space is put in front, as some tokenizers do.
         """
-        if inside and self._anchor:
-            ids = self._tokenizer.encode(self._anchor + text, add_special_tokens=False).ids
-            return list(ids[1:])
+        if inside and self._puts_space_in_front:
+            found = self._control.search(text)
+            start = found.start() if found else len(text)
+            rest = self.encode(text[start:]) if found else []
+            return self.encode_plain(text[:start]) + rest
         return list(self._tokenizer.encode(text, add_special_tokens=False).ids)
 
     def encode_plain(self, text: str) -> list[int]:
@@ -216,12 +221,9 @@ def _without_prefix(part: Any) -> Any:
     return part
 
 
-def _anchor(description: Mapping[str, Any]) -> str:
-    """Return an added token to encode in front of text inside a prompt, "" if the tokenizer needs none."""
+def _puts_space_in_front(description: Mapping[str, Any]) -> bool:
     parts = (description["normalizer"], description["pre_tokenizer"])
-    if all(_without_prefix(part) == part for part in parts):
-        return ""
-    return next((token["content"] for token in description["added_tokens"] if not token["rstrip"]), "")
+    return any(_without_prefix(part) != part for part in parts)
 
 
 def _byte_reader(decoder: Any) -> Callable[[str], bytes]:

@@ -276,6 +276,10 @@ def test_without_a_system_role_the_first_user_message_begins_with_it(hermes: Ren
 
     assert "<turn>user\nS\n\nHi</turn>" in without(Message("system", "S"), USER).text
     assert "<turn>user\nS</turn>" in without(Message("system", "S")).text
+    assert (
+        "a</turn>\n<turn>user\nS\n\nHi"
+        in without(Message("system", "S"), Message("assistant", "a"), USER).text
+    )
 
 
 def test_a_refusal_has_the_templates_own_words(hermes: Renderer) -> None:
@@ -508,7 +512,7 @@ def check_no_client_writes_control_tokens(renderer: Renderer) -> None:
     check()
 
 
-@pytest.mark.parametrize("name", ["hermes", "upper_types", "bracketed_keys", "opens_reasoning"])
+@pytest.mark.parametrize("name", ["hermes", "lower_case", "upper_types", "bracketed_keys", "opens_reasoning"])
 def test_no_client_writes_a_control_token(hermes: Renderer, name: str) -> None:
     """Not through any role, field, filter, or tag that the template writes around it."""
     check_no_client_writes_control_tokens(hermes if name == "hermes" else hermes.using(name))

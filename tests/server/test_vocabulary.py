@@ -122,8 +122,33 @@ def test_text_that_is_normalized_to_a_control_string_is_not_one() -> None:
 def test_text_inside_a_prompt_gets_no_space_in_front(sentencepiece: Vocabulary) -> None:
     """SentencePiece puts a space before a text, which belongs there only once, at its beginning."""
     assert sentencepiece.decode(sentencepiece.encode("ab")) == " ab"
+    assert sentencepiece.decode(sentencepiece.encode("ab", inside=True)) == "ab"
     assert sentencepiece.decode(sentencepiece.encode_plain("<e> b")) == "<e> b"
     assert 262 not in sentencepiece.encode_plain("<e>")
+
+
+def test_text_after_a_control_token_is_the_same_inside_a_prompt(sentencepiece: Vocabulary) -> None:
+    """From its first control token on, a part of a prompt has the tokens that it has in the whole."""
+    assert sentencepiece.encode("a<e>b", inside=True) == sentencepiece.encode("a<e>b")[1:]
+
+
+def test_metaspace_puts_no_space_inside_a_prompt_either() -> None:
+    """The other way to put the space in front is a pre-tokenizer."""
+    tokenizer = Tokenizer(models.BPE(vocab=letters("▁", "a", "b"), merges=[], byte_fallback=True))
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
+    tokenizer.decoder = decoders.Metaspace()
+    vocabulary = Vocabulary(tokenizer)
+
+    assert vocabulary.decode(vocabulary.encode("a b")) == " a b"
+    assert vocabulary.decode(vocabulary.encode("a b", inside=True)) == "a b"
+
+
+def test_a_token_outside_the_byte_alphabet_is_its_own_text() -> None:
+    """Some byte-level vocabularies have a few tokens that are written as they read."""
+    alphabet = [*sorted(pre_tokenizers.ByteLevel.alphabet()), "｜"]
+    vocabulary = Vocabulary(byte_level({token: i for i, token in enumerate(alphabet)}))
+
+    assert vocabulary.token_text(256) == "｜"
 
 
 def test_byte_tokens_are_bytes(sentencepiece: Vocabulary) -> None:
@@ -222,6 +247,21 @@ def test_of_several_templates_the_one_for_tools_is_the_models(model_directory: P
     change(model_directory / "tokenizer_config.json", lambda config: config.update(chat_template=named))
 
     assert Vocabulary.load(str(model_directory)).chat_template == "with tools"
+
+
+def test_a_model_with_one_template_has_that(model_directory: Path) -> None:
+    """A template file without a name is the model's own."""
+    assert str(Vocabulary.load(str(model_directory)).chat_template).startswith(
+        "{% for message in messages %}"
+    )
+
+
+def test_a_tokenizer_without_a_fast_version_is_refused(tmp_path: Path) -> None:
+    """Its Python code cannot be asked for plain text, and would be too slow."""
+    (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "ByT5Tokenizer"}')
+
+    with pytest.raises(VocabularyError, match="no fast version"):
+        Vocabulary.load(str(tmp_path))
 
 
 def test_special_tokens_are_known_by_their_role(smollm2: Vocabulary) -> None:
