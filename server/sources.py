@@ -113,10 +113,10 @@ def split_engine_args(argv: Sequence[str]) -> tuple[list[str], list[str]]:
 
 def refuse_misspelling(name: str, known: Collection[str]) -> None:
     """Raise `SettingsError` if `name` is nearly one of the `known` names."""
-    close = difflib.get_close_matches(name.replace("_", "-"), known, n=1, cutoff=RESEMBLANCE)
-    if close and name not in ENGINE_LOOKALIKES:
+    hint = _suggestion(name.replace("_", "-"), known, RESEMBLANCE)
+    if hint and name not in ENGINE_LOOKALIKES:
         raise SettingsError(
-            f"{name}: there is no such setting. Did you mean {close[0]}? "
+            f"{name}: there is no such setting.{hint} "
             f"A flag of the engine can be given as --engine-arg {name.lstrip('-')}=VALUE."
         )
 
@@ -169,6 +169,7 @@ def serve_parser() -> argparse.ArgumentParser:
 
 def read_environment(environ: Mapping[str, str]) -> Source:
     known = {variable(name): name for name in specs()}
+    others = (variable("config"), variable("engine_args"))
     values: dict[str, list[str]] = {}
     for key, text in environ.items():
         # Kubernetes sets STRICTCALL_PORT=tcp://… for a Service of our name; nobody means that as our port.
@@ -176,8 +177,9 @@ def read_environment(environ: Mapping[str, str]) -> Source:
             continue
         if (name := known.get(key)) is not None:
             values[name] = _listed(text) if name in repeatable() else [text]
-        elif key not in (variable("config"), variable("engine_args")):
-            _refuse_unknown(key, [*known, variable("config"), variable("engine_args")], "environment")
+        elif key not in others and (hint := _suggestion(key, [*known, *others], RESEMBLANCE)):
+            # Without a resemblance, the name may belong to another program.
+            raise SettingsError(f"Environment: there is no setting {key}.{hint}")
     try:
         engine_args = tuple(shlex.split(environ.get(variable("engine_args"), "")))
     except ValueError as exc:
@@ -189,10 +191,9 @@ def _listed(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def _refuse_unknown(name: str, known: Collection[str], where: str) -> None:
-    # Other programs may own names that only begin like ours, so the environment needs a resemblance.
-    if close := difflib.get_close_matches(name, known, n=1, cutoff=RESEMBLANCE):
-        raise SettingsError(f"{where}: there is no setting {name}. Did you mean {close[0]}?")
+def _suggestion(name: str, known: Collection[str], resemblance: float) -> str:
+    close = difflib.get_close_matches(name, known, n=1, cutoff=resemblance)
+    return f" Did you mean {close[0]}?" if close else ""
 
 
 def read_file(path: Path) -> Source:
@@ -210,8 +211,8 @@ def read_file(path: Path) -> Source:
     values: dict[str, list[str]] = {}
     for name, value in table.items():
         if name not in specs():
-            _refuse_unknown(name, specs(), str(path))
-            raise SettingsError(f"{path}: there is no setting {name}. `strictcall serve --help` lists them.")
+            hint = _suggestion(name, specs(), 0.6) or " `strictcall serve --help` lists them."
+            raise SettingsError(f"{path}: there is no setting {name}.{hint}")
         values[name] = [str(item) for item in value] if isinstance(value, list) else [str(value)]
     pairs = [f"{key}={_engine_text(value)}" for key, value in engine.items()]
     spelling = str(path).replace("{", "{{").replace("}", "}}") + ": {key}"

@@ -6,16 +6,19 @@
 None of these needs an API key (see `server.auth`).
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel
 
 from server.context import context_of
 from server.version import own_version
 
 router = APIRouter(tags=["operations"])
+
+PROMETHEUS_TEXT: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"text/plain": {"schema": {"type": "string"}}}},
+}
 
 
 class Status(BaseModel):
@@ -41,7 +44,7 @@ async def ready(request: Request) -> Status:
     return Status()
 
 
-@router.get("/metrics", response_class=PlainTextResponse)
+@router.get("/metrics", response_class=Response, responses=PROMETHEUS_TEXT)
 def metrics(request: Request) -> Response:
     """Give all metrics in Prometheus' text format."""
     # Not async: it reads the engine process's files, for which the event loop should not wait.
