@@ -1,1 +1,1 @@
-"""The application: OpenAI's API in front, vLLM behind, and the path from a request to checked calls between."""
+"""The application: OpenAI's API in front, vLLM behind, and between them the path to checked calls."""

@@ -11,7 +11,7 @@ Leaving `steps()` early, as a client that goes away makes it do, aborts the requ
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from parsers.machine import Parser
 from server.check import check, fit
@@ -20,7 +20,7 @@ from server.context import Context
 from server.engine.protocol import EngineDeadError, EngineError
 from server.errors import ApiError, Code
 from server.merge import merge
-from server.observe import AbortCause, RequestObserver
+from server.observe import AbortCause, RequestObserver, Usage
 from server.render import Prompt, render
 from server.request import Mode, Request, SamplingParams
 from server.sequence import FinishReason, SequenceReader, Step
@@ -32,15 +32,25 @@ PROMPT_TAIL = 16
 """Prompt tokens that the detokenizer sees first: enough for any character or leading space to depend on."""
 
 
+SEEDS = 2**63
+"""Seeds wrap around here, where the engine's end."""
+
+
 async def prepare(request: Request, context: Context) -> "Answer":
-    """Do all that needs no model: check, render, constrain. Raises `ApiError` (4xx)."""
-    check(request, model_names=context.model_names)
-    prompt = await asyncio.to_thread(
-        render, request, template=context.template, vocabulary=context.vocabulary, family=context.family
+    """Do all that needs no model, off the event loop. Raises `ApiError` (4xx)."""
+    return await asyncio.to_thread(_prepare, request, context)
+
+
+def _prepare(request: Request, context: Context) -> "Answer":
+    check(
+        request,
+        model_names=context.model_names,
+        vocabulary_size=context.vocabulary.size,
+        planner=context.planner,
     )
+    prompt = render(request, template=context.template, vocabulary=context.vocabulary, family=context.family)
     request = fit(request, prompt_tokens=len(prompt.token_ids), max_model_len=context.engine.max_model_len)
-    constraint = await asyncio.to_thread(
-        constrain,
+    constraint = constrain(
         request,
         family=context.family,
         planner=context.planner,
@@ -49,16 +59,6 @@ async def prepare(request: Request, context: Context) -> "Answer":
         opens_reasoning=prompt.opens_reasoning,
     )
     return Answer(request, context, prompt, constraint)
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens of one request, over all its choices."""
-
-    prompt: int
-    completion: int
-    reasoning: int
-    cached: int
 
 
 class Answer:
@@ -70,11 +70,17 @@ class Answer:
         self._prompt = prompt
         self._constraint = constraint
         self._observer = RequestObserver(request, family=context.family.name, metrics=context.metrics)
+        self._observer.constrained(constraint)
         self._readers = [self._reader() for _ in range(request.n)]
 
-    def steps(self) -> AsyncGenerator[Step, None]:
+    async def steps(self) -> AsyncGenerator[Step, None]:
         """Generate all choices side by side. Raises `ApiError` if the engine, or a strict call, fails."""
-        return merge([self._generate(index) for index in range(self.request.n)])
+        try:
+            async with aclosing(merge([self._generate(index) for index in range(self.request.n)])) as steps:
+                async for step in steps:
+                    yield step
+        finally:
+            self._observer.used(self.usage)
 
     @property
     def usage(self) -> Usage:
@@ -136,9 +142,9 @@ class Answer:
 
 
 def _sampling(request: Request, index: int) -> SamplingParams:
-    """Choice `index` draws from its own seed, or all choices would be the same."""
+    """Choice `index` draws from a seed of its own, or all choices would be the same."""
     seed = request.sampling.seed
-    return request.sampling if seed is None else replace(request.sampling, seed=seed + index)
+    return request.sampling if seed is None else replace(request.sampling, seed=(seed + index) % SEEDS)
 
 
 def _failure(error: EngineError) -> ApiError:

@@ -1,9 +1,8 @@
 """From a request to the mask: what the model may write, as an XGrammar structural tag.
 
-One strict tool `f`, `tool_choice: required`, Hermes format:
+One strict tool `f`, `tool_choice: required`:
 
-    Constraint(structural_tag='{"type": "structural_tag", "format": {… "<tool_call>\\n{\\"name\\": \\"f\\" …}}',
-               calls={"f": CallRule(…, streams=True)}, answer=None)
+    Constraint(structural_tag='{"type": "structural_tag", …}', calls={"f": CallRule(…)}, answer=None)
 """
 
 import json
@@ -30,8 +29,11 @@ from server.request import (
     Tagged,
     ToolDefinition,
 )
+from server.schema.check import schema_refused
+from server.schema.document import SchemaError
 from server.schema.instance import InstanceValidator
-from server.schema.plan import SchemaPlanner
+from server.schema.plan import Root, SchemaPlanner
+from server.schema.unmasked import Unmasked
 from server.settings import ToolMask
 
 ANY_OBJECT = {"type": "object"}
@@ -58,6 +60,7 @@ class CallRule:
     validator: InstanceValidator
     held: Held
     streams: bool
+    unmasked: tuple[Unmasked, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +71,22 @@ class AnswerRule:
     validator: InstanceValidator
     strict: bool
     streams: bool
+    unmasked: tuple[Unmasked, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """The mask, if any, and the rules to check what comes out of it by.
-
-    `unmasked`: a keyword for every constraint of the request's schemas that is only checked afterwards.
-    """
+    """The mask, if any, and the rules to check what comes out of it by."""
 
     structural_tag: str | None
     calls: Mapping[str, CallRule]
     answer: AnswerRule | None
-    unmasked: tuple[str, ...] = ()
+
+    @property
+    def unmasked(self) -> list[Unmasked]:
+        """Every constraint of the request's schemas that the mask does not hold and the check must."""
+        calls = [entry for rule in self.calls.values() for entry in rule.unmasked]
+        return calls if self.answer is None else [*calls, *self.answer.unmasked]
 
 
 def constrain(
@@ -122,13 +128,21 @@ def constrain(
 def _call_rule(tool: ToolDefinition, planner: SchemaPlanner, *, masked: bool) -> CallRule:
     """Plan one tool: strict ones by their schema, the others as any JSON object."""
     schema = NO_ARGUMENTS if tool.parameters is None else tool.parameters
-    validator = planner.validator(schema)
+    param = f"{tool.param}.parameters"
+    validator = planner.validator(schema, param=param, name=tool.name)
     if not masked:
         return CallRule(tool, {}, validator, Held.NOTHING, streams=False)
-    if tool.strict or tool.parameters is None:
-        plan = planner.plan(schema, closed=True)
-        return CallRule(tool, plan.format, validator, Held.SCHEMA, streams=plan.exact)
-    return CallRule(tool, planner.plan(ANY_OBJECT, closed=False).format, validator, Held.ENVELOPE, streams=True)
+    if not tool.strict and tool.parameters is not None:
+        return CallRule(tool, any_object(planner), validator, Held.ENVELOPE, streams=True)
+    try:
+        plan = planner.plan(schema, closed=True, root=Root.OBJECT)
+    except SchemaError as error:
+        raise schema_refused(error, param=param, name=tool.name) from error
+    return CallRule(tool, plan.format, validator, Held.SCHEMA, streams=plan.exact, unmasked=plan.unmasked)
+
+
+def any_object(planner: SchemaPlanner) -> Format:
+    return planner.plan(ANY_OBJECT, closed=False, root=Root.OBJECT).format
 
 
 def _answer(answer_format: AnswerFormat, planner: SchemaPlanner) -> tuple[Format | None, AnswerRule | None]:
@@ -137,11 +151,9 @@ def _answer(answer_format: AnswerFormat, planner: SchemaPlanner) -> tuple[Format
         case FreeText():
             return None, None
         case JsonObject():
-            return planner.plan(ANY_OBJECT, closed=False).format, None
-        case JsonSchema(name, schema, strict, _):
-            plan = planner.plan(schema, closed=True)
-            rule = AnswerRule(name, planner.validator(schema), strict, streams=plan.exact or not strict)
-            return plan.format, rule
+            return any_object(planner), None
+        case JsonSchema():
+            return _answer_in_schema(answer_format, planner)
         case OneOf(choices):
             return {"type": "or", "elements": [{"type": "const_string", "value": c} for c in choices]}, None
         case Matching(regex):
@@ -150,6 +162,20 @@ def _answer(answer_format: AnswerFormat, planner: SchemaPlanner) -> tuple[Format
             return _checked({"type": "grammar", "grammar": ebnf}, "structured_outputs.grammar"), None
         case Tagged(tag):
             return _checked(_inner(tag), "structured_outputs.structural_tag"), None
+
+
+def _answer_in_schema(wanted: JsonSchema, planner: SchemaPlanner) -> tuple[Format, AnswerRule]:
+    """The mask of a schema that no mask can hold is any object, unless it has to be strict."""
+    validator = planner.validator(wanted.schema, param=wanted.param, name=wanted.name)
+    try:
+        plan = planner.plan(wanted.schema, closed=True)
+    except SchemaError as error:
+        if wanted.strict:
+            raise schema_refused(error, param=wanted.param, name=wanted.name) from error
+        return any_object(planner), AnswerRule(wanted.name, validator, strict=False, streams=True)
+    streams = plan.exact or not wanted.strict
+    rule = AnswerRule(wanted.name, validator, wanted.strict, streams, unmasked=plan.unmasked)
+    return plan.format, rule
 
 
 def _inner(tag: Any) -> Any:
@@ -167,7 +193,7 @@ def _inner(tag: Any) -> Any:
 
 
 def _checked(answer_format: Format, param: str) -> Format:
-    """Return the format if XGrammar can read it: the client's mistake is answered before the engine sees it."""
+    """Return the format if XGrammar can read it: a mistake is answered before the engine sees it."""
     try:
         xgrammar.Grammar.from_structural_tag(_compact({"type": "structural_tag", "format": answer_format}))
     except (RuntimeError, ValueError) as error:

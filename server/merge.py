@@ -54,6 +54,6 @@ async def _pump(source: AsyncGenerator[T, None], queue: "asyncio.Queue[T | _Ende
         async with aclosing(source):
             async for item in source:
                 await queue.put(item)
-    except Exception as raised:  # whatever it is, it is raised again in the reader's task
+    except Exception as raised:  # noqa: BLE001 - whatever it is, the reader's task raises it again
         error = raised
     await queue.put(_Ended(error))

@@ -1,12 +1,13 @@
 """What became of one request, told to the metrics and the log: never its text.
 
-    observer = RequestObserver(request, family="hermes", metrics=metrics)
-    observer.call_passed(rule)          # strictcall_tool_calls_total{family="hermes",choice="auto",…} + 1
+observer = RequestObserver(request, family="hermes", metrics=metrics)
+observer.call_passed(rule)          # strictcall_tool_calls_total{family="hermes",choice="auto",…} + 1
 """
 
 import logging
 import time
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 
 from parsers.events import Malformed
@@ -26,6 +27,16 @@ class AbortCause(StrEnum):
     FAILURE = "failure"
 
 
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one request, over all its choices; `cached` are among the `prompt` ones."""
+
+    prompt: int
+    completion: int
+    reasoning: int
+    cached: int
+
+
 class RequestObserver:
     """Counts for one request; times its first token and the ones after it."""
 
@@ -37,8 +48,8 @@ class RequestObserver:
 
     def constrained(self, constraint: Constraint) -> None:
         """The mask is built: count what it does not hold."""
-        for keyword in constraint.unmasked:
-            self._metrics.unmasked_keywords.labels(keyword=keyword).inc()
+        for entry in constraint.unmasked:
+            self._metrics.unmasked_keywords.labels(keyword=entry.keyword).inc()
 
     def call_passed(self, rule: CallRule) -> None:
         labels = {"family": self._family, "choice": self._request.choice.label, "constraint": rule.held.value}
@@ -54,6 +65,11 @@ class RequestObserver:
         for error in errors:
             self._metrics.schema_violations.labels(keyword=error.keyword).inc()
         log.warning("'%s' outside its schema: %s", name, ", ".join(error.keyword for error in errors[:5]))
+
+    def used(self, usage: Usage) -> None:
+        """The request is over, however it ended."""
+        for kind, count in asdict(usage).items():
+            self._metrics.tokens.labels(kind=kind).inc(count)
 
     def pace(self) -> "Pace":
         """A clock for one of the request's sequences."""

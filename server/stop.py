@@ -1,8 +1,8 @@
 """Stop sequences, on the text for the user only: a call's JSON may spell them freely.
 
-    stop = StopSequences(("END",))
-    stop.feed("It is E")     # "It is "   (the "E" may begin the sequence)
-    stop.feed("ND of it")    # ""         (matched: stop.matched is True, nothing after it counts)
+stop = StopSequences(("END",))
+stop.feed("It is E")     # "It is "   (the "E" may begin the sequence)
+stop.feed("ND of it")    # ""         (matched: stop.matched is True, nothing after it counts)
 """
 
 from collections.abc import Sequence

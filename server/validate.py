@@ -3,19 +3,19 @@
 A call under an exact mask passes as it is written. Any other is held until it is complete and checked:
 it then passes whole, or becomes text (it was no call), or fails the request (it was strict, and wrong).
 
-    gate = CallGate(constraint, on=…)
+    gate = CallGate(constraint, observer)
     gate.feed([CallBegin(0, "f")])                        # [] while "f" is held
-    gate.feed([CallArguments(0, "{}"), CallEnd(0)])       # [CallBegin(0, "f"), CallArguments(0, "{}"), CallEnd(0)]
+    gate.feed([CallArguments(0, "{}"), CallEnd(0)])       # [CallBegin(0, "f"), CallArguments(0, "{}"), …]
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from parsers.events import CallArguments, CallBegin, CallEnd, Content, Event, Malformed, Reason, Reasoning
+from parsers.events import CallArguments, CallBegin, CallEnd, Content, Event, Malformed, Reason
 from server.constrain import AnswerRule, CallRule, Constraint
 from server.errors import ApiError, Code
-from server.schema.instance import InstanceError, InstanceValidator, InvalidJson, parse_json
+from server.schema.instance import InstanceError, InstanceValidator, NotJsonError, parse_json
 
 
 class Observer(Protocol):
@@ -30,12 +30,21 @@ class Observer(Protocol):
 
 @dataclass(slots=True)
 class _OpenCall:
-    """A call that has begun: its number among those passed on, once it is passed on."""
+    """The call being written. Calls do not overlap, so its number is known before it is known to pass."""
 
+    number: int
     name: str
-    rule: CallRule | None
+    rule: CallRule
     pieces: list[str]
-    number: int | None = None
+    passing: bool = False
+
+    def let_through(self) -> Sequence[Event]:
+        """Begin to pass: what was held up to now."""
+        if self.passing:
+            return ()
+        self.passing = True
+        begin, text = CallBegin(self.number, self.name), "".join(self.pieces)
+        return (begin, CallArguments(self.number, text)) if text else (begin,)
 
 
 class CallGate:
@@ -55,34 +64,28 @@ class CallGate:
         match event:
             case CallBegin(_, name):
                 return self._begin(name)
-            case CallArguments(_, text):
-                return self._arguments(text)
-            case CallEnd():
-                return self._end()
+            case CallArguments(_, text) if self._call is not None:
+                return self._arguments(self._call, text)
+            case CallEnd() if self._call is not None:
+                return self._end(self._call)
             case Malformed():
                 return self._malformed(event)
-            case Content() | Reasoning():
+            case _:
                 return (event,)
 
     def _begin(self, name: str) -> Sequence[Event]:
-        rule = self._rules.get(name)
-        self._call = _OpenCall(name, rule, [])
-        return self._release() if rule is not None and rule.streams else ()
+        self._call = _OpenCall(self._passed, name, self._rules[name], [])
+        return self._call.let_through() if self._call.rule.streams else ()
 
-    def _arguments(self, text: str) -> Sequence[Event]:
-        call = self._open_call()
+    def _arguments(self, call: _OpenCall, text: str) -> Sequence[Event]:
         call.pieces.append(text)
-        return () if call.number is None else (CallArguments(call.number, text),)
+        return (CallArguments(call.number, text),) if call.passing else ()
 
-    def _end(self) -> Sequence[Event]:
-        call = self._open_call()
-        if call.rule is not None:
-            self._check_arguments(call.rule, "".join(call.pieces))
-            self._observer.call_passed(call.rule)
-        released = self._release()
-        self._call = None
-        assert call.number is not None
-        return (*released, CallEnd(call.number))
+    def _end(self, call: _OpenCall) -> Sequence[Event]:
+        self._check_arguments(call.rule, "".join(call.pieces))
+        self._observer.call_passed(call.rule)
+        self._call, self._passed = None, self._passed + 1
+        return (*call.let_through(), CallEnd(call.number))
 
     def _check_arguments(self, rule: CallRule, text: str) -> None:
         errors = violations(text, rule.validator)
@@ -93,28 +96,15 @@ class CallGate:
             raise violation(f"The model's arguments for the strict function '{rule.tool.name}'", errors)
 
     def _malformed(self, failure: Malformed) -> Sequence[Event]:
-        """A call cut short stands as far as it was written, whatever is unreadable otherwise is text."""
+        """A call cut short stands as far as it was written; whatever is unreadable otherwise is text."""
         self._observer.call_unreadable(failure)
-        call, self._call = (self._call, None) if failure.index is not None else (None, self._call)
-        if call is None or (call.number is None and failure.reason is not Reason.TRUNCATED):
+        if failure.index is None or self._call is None:
             return (Content(failure.raw),)
-        return self._release_from(call)
-
-    def _release(self) -> Sequence[Event]:
-        return self._release_from(self._open_call())
-
-    def _release_from(self, call: _OpenCall) -> Sequence[Event]:
-        """Pass on what is held of the call, if it has not been passed on."""
-        if call.number is not None:
-            return ()
-        call.number, self._passed = self._passed, self._passed + 1
-        text = "".join(call.pieces)
-        begin = CallBegin(call.number, call.name)
-        return (begin, CallArguments(call.number, text)) if text else (begin,)
-
-    def _open_call(self) -> _OpenCall:
-        assert self._call is not None, "the parser says CallBegin before anything else of a call"
-        return self._call
+        call, self._call = self._call, None
+        if not call.passing and failure.reason is not Reason.TRUNCATED:
+            return (Content(failure.raw),)
+        self._passed += 1
+        return call.let_through()
 
 
 class AnswerGate:
@@ -132,7 +122,7 @@ class AnswerGate:
         return text if self._rule.streams else ""
 
     def finish(self, *, complete: bool) -> str:
-        """Check the answer if it is `complete`; return what was held. Raises `ApiError` as `CallGate` does."""
+        """Check the answer if it is `complete`; return what was held. Raises `ApiError` like `CallGate`."""
         text = "".join(self._pieces)
         if self._rule is None or not text:
             return ""
@@ -147,13 +137,13 @@ def violations(text: str, validator: InstanceValidator) -> Sequence[InstanceErro
     """Everything that is wrong with `text` as an instance of the validator's schema."""
     try:
         value = parse_json(text)
-    except InvalidJson as error:
-        return (InstanceError("$", error.keyword, str(error)),)
+    except NotJsonError as error:
+        return (error.error,)
     return validator.errors(value)
 
 
 def violation(what: str, errors: Sequence[InstanceError]) -> ApiError:
-    """Not retried by the SDKs by themselves: each try is a whole generation, and the choice is the caller's."""
+    """The error for it. SDKs do not retry it unasked: each try is a whole generation."""
     listed = "; ".join(f"{error.path}: {error.message}" for error in errors[:5])
     more = f" (and {len(errors) - 5} more)" if len(errors) > 5 else ""
     return ApiError(

@@ -14,8 +14,10 @@ from server.api.chat_encode import ChatResponse, ChatShape, ChatStream
 from server.api.chat_request import ChatRequestBody
 from server.api.decode import DecodedChat, decode_chat
 from server.api.disconnect import unless_disconnected
-from server.context import Context, context_of
+from server.context import context_of
 from server.errors import ApiError
+from server.exchange import Exchange, exchange_of
+from server.observe import Usage
 
 log = logging.getLogger(__name__)
 router = APIRouter()
@@ -31,27 +33,29 @@ async def create_chat_completion(body: ChatRequestBody, http: Request) -> Respon
     decoded = decode_chat(body, max_n=context.settings.max_n)
     if decoded.ignored:
         log.info("ignored unknown fields: %s", ", ".join(decoded.ignored))
-    answer = await prepare(decoded.request, context, exchange_of(http))
+    answer = await prepare(decoded.request, context)
+    exchange = exchange_of(http)
     shape, n = _shape(decoded), decoded.request.n
     if not decoded.stream:
         encoder = ChatResponse(shape, context.vocabulary, n=n)
-        return JSONResponse(await unless_disconnected(http, _fold(answer, encoder)))
-    chunks = _chunks(answer, ChatStream(shape, context.vocabulary, n=n))
+        return JSONResponse(await unless_disconnected(http, _fold(answer, encoder, exchange)))
+    chunks = _chunks(answer, ChatStream(shape, context.vocabulary, n=n), exchange)
     # The first chunk is awaited here, so that an engine which refuses the request still gives a status.
     first = await unless_disconnected(http, anext(chunks))
     return StreamingResponse(_rest(first, chunks), media_type="text/event-stream", headers=STREAM_HEADERS)
 
 
-async def _fold(answer: Answer, encoder: ChatResponse) -> dict[str, Any]:
+async def _fold(answer: Answer, encoder: ChatResponse, exchange: Exchange) -> dict[str, Any]:
     """Walk the whole path, then respond once."""
     async with aclosing(answer.steps()) as steps:
         async for step in steps:
             encoder.add(step)
+    _account(exchange, answer.usage)
     return encoder.body(answer.usage)
 
 
-async def _chunks(answer: Answer, encoder: ChatStream) -> AsyncGenerator[bytes, None]:
-    """Respond step by step. Raises `ApiError` only before the first chunk; then it is the last event."""
+async def _chunks(answer: Answer, encoder: ChatStream, exchange: Exchange) -> AsyncGenerator[bytes, None]:
+    """Respond step by step. An error before the first chunk is raised; after it, it is the last event."""
     begun = False
     try:
         async with aclosing(answer.steps()) as steps:
@@ -64,8 +68,11 @@ async def _chunks(answer: Answer, encoder: ChatStream) -> AsyncGenerator[bytes, 
     except ApiError as error:
         if not begun:
             raise
-        answer.fail(error)
+        # The status line has said 200, but for the log and the metrics this was an error.
+        exchange.status, exchange.code = error.status, error.kind.code
         yield encoder.fail(error)
+    finally:
+        _account(exchange, answer.usage)
 
 
 async def _rest(first: bytes, chunks: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
@@ -86,3 +93,7 @@ def _shape(decoded: DecodedChat) -> ChatShape:
         include_usage=decoded.include_usage,
         with_logprobs=decoded.request.sampling.logprobs is not None,
     )
+
+
+def _account(exchange: Exchange, usage: Usage) -> None:
+    exchange.prompt_tokens, exchange.completion_tokens = usage.prompt, usage.completion

@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from parsers.events import CallArguments, CallBegin, Content, Event, Reasoning
-from server.answer import Usage
 from server.engine.protocol import TokenLogprob
 from server.errors import ApiError
+from server.observe import Usage
 from server.sequence import FinishReason, Step
 from server.vocabulary import Vocabulary
 

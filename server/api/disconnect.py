@@ -19,7 +19,7 @@ class ClientGoneError(Exception):
 
 
 async def unless_disconnected(http: Request, work: Coroutine[Any, Any, T]) -> T:
-    """Await `work`; cancel it, and wait until it has cleaned up, if the client of `http` disconnects first."""
+    """Await `work`; cancel it and wait until it has cleaned up if the client of `http` leaves first."""
     working = asyncio.create_task(work)
     leaving = asyncio.create_task(_disconnect(http))
     try:

@@ -7,7 +7,7 @@
 Closing the iterator aborts the request in the engine.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
@@ -19,14 +19,14 @@ class Finish(Enum):
     """Why the engine stopped by itself."""
 
     STOP = "stop"
-    """The model wrote one of its end tokens (which is among the token ids)."""
+    """The model wrote one of its end tokens, which is among the token ids."""
     LENGTH = "length"
     """The token budget or the context is used up."""
 
 
 @dataclass(frozen=True, slots=True)
 class TokenLogprob:
-    """Natural log probability of one token, after the mask; `top` are the likeliest alternatives, best first."""
+    """Natural log probability of one token after the mask. `top`: the likeliest alternatives, best first."""
 
     token_id: int
     logprob: float
@@ -62,7 +62,7 @@ class Engine(Protocol):
 
     def generate(
         self, request_id: str, prompt: Sequence[int], sampling: SamplingParams, structural_tag: str | None
-    ) -> AsyncIterator[Output]:
+    ) -> AsyncGenerator[Output, None]:
         """Generate one sequence. `sampling.max_tokens` is set and fits the context.
 
         Raises `EngineError`; closing the iterator early aborts the request.

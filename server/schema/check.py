@@ -12,32 +12,33 @@ from server.schema.document import Document, Located, SchemaError
 from server.schema.instance import InstanceValidator
 
 
-def check_schema(schema: Any, *, param: str, name: str) -> None:
-    """Raise `ApiError` unless the schema can be used at all.
+def check_schema(schema: Any, *, param: str, name: str) -> InstanceValidator:
+    """Return what checks the schema's values; raise `ApiError` unless the schema can be used at all.
 
     It must be within the limits, valid against the metaschema of its draft, and refer to nothing outside
     itself: nothing is ever fetched. The parameters of a tool must also describe an object. `param` is where
     the client wrote it: `tools[0].function.parameters`, or `response_format.json_schema.schema`.
     """
     try:
-        _check(schema, tool=_is_tool(param))
+        return _check(schema, tool=is_tool(param))
     except SchemaError as error:
         raise schema_refused(error, param=param, name=name) from error
 
 
-def _check(schema: Any, *, tool: bool) -> None:
+def _check(schema: Any, *, tool: bool) -> InstanceValidator:
     if not isinstance(schema, dict | bool):
         raise SchemaError("#", f"a schema is an object or a boolean, not {_kind(schema)}")
     document = Document.load(schema)
     _check_references(document)
-    InstanceValidator(schema, document.draft)
+    validator = InstanceValidator(schema, document.draft)
     if tool:
         _check_object(document)
+    return validator
 
 
 def schema_refused(error: SchemaError, *, param: str, name: str) -> ApiError:
     """The response for a schema that `check_schema` or a planner cannot use."""
-    if _is_tool(param):
+    if is_tool(param):
         kind, subject = Code.INVALID_TOOLS, f"function '{name}'"
     else:
         kind, subject = Code.INVALID_SCHEMA, f"response_format '{name}'"
@@ -45,7 +46,8 @@ def schema_refused(error: SchemaError, *, param: str, name: str) -> ApiError:
     return ApiError(kind, f"Invalid schema for {subject}: In context={context}, {error.message}.", param)
 
 
-def _is_tool(param: str) -> bool:
+def is_tool(param: str) -> bool:
+    """Whether `param` is the place of a tool's parameters, which describe an object."""
     return param.startswith(("tools", "functions"))
 
 

@@ -7,8 +7,6 @@ plan.validator        # checks the finished value against the whole schema
 """
 
 import json
-import threading
-from collections import OrderedDict
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -16,12 +14,14 @@ from typing import Any
 import xgrammar
 
 from server.request import Schema
+from server.schema.check import check_schema, is_tool
 from server.schema.document import Document, SchemaError
 from server.schema.fragments import Fragments
 from server.schema.instance import InstanceValidator
 from server.schema.lower import SchemaLowering
 from server.schema.members import TYPES
 from server.schema.prune import prune
+from server.schema.recent import Recent
 from server.schema.unmasked import Unmasked
 
 
@@ -51,12 +51,16 @@ class SchemaPlan:
 
 
 class SchemaPlanner:
-    """Plans schemas, and remembers the plans of the last `size` that it saw. Safe for threads."""
+    """Checks and plans schemas, and remembers the last `size` that it saw. Safe for threads."""
 
     def __init__(self, *, size: int = 256) -> None:
-        self._size = size
-        self._plans: OrderedDict[tuple[str, bool, Root], SchemaPlan] = OrderedDict()
-        self._lock = threading.Lock()
+        self._plans = Recent[tuple[str, bool, Root], SchemaPlan](size=size)
+        self._validators = Recent[tuple[str, bool], InstanceValidator](size=size)
+
+    def validator(self, schema: Schema, *, param: str, name: str) -> InstanceValidator:
+        """Return what checks the values of a schema that itself is right, or raise as `check_schema` does."""
+        key = (_text(schema), is_tool(param))
+        return self._validators.get(key, lambda: check_schema(schema, param=param, name=name))
 
     def plan(self, schema: Schema, *, closed: bool, root: Root = Root.ANY) -> SchemaPlan:
         """Plan a schema, or return the plan made before.
@@ -65,16 +69,7 @@ class SchemaPlanner:
         Raises `SchemaError` if the schema is invalid, over a limit, or has no value at all.
         """
         key = (_text(schema), closed, root)
-        with self._lock:
-            if key in self._plans:
-                self._plans.move_to_end(key)
-                return self._plans[key]
-        plan = plan_schema(schema, closed=closed, root=root)
-        with self._lock:
-            self._plans[key] = plan
-            while len(self._plans) > self._size:
-                self._plans.popitem(last=False)
-        return plan
+        return self._plans.get(key, lambda: plan_schema(schema, closed=closed, root=root))
 
 
 def plan_schema(schema: Schema, *, closed: bool, root: Root = Root.ANY) -> SchemaPlan:

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from parsers.events import CallArguments, CallBegin, CallEnd, Content, Event, Reasoning
-from server.answer import Usage
 from server.api.chat_encode import ChatResponse, ChatShape, ChatStream, merged
 from server.errors import ApiError, Code
+from server.observe import Usage
 from server.sequence import FinishReason, Step
 from server.vocabulary import Vocabulary
 
@@ -54,7 +54,9 @@ def test_the_role_is_said_once_by_the_first_chunk_of_each_choice_in_order(vocabu
 
 def test_a_call_begins_with_all_that_identifies_it(vocabulary: Vocabulary) -> None:
     """id, type, whole name and an empty arguments string come first and once (rules 3 to 6)."""
-    calls = [delta["tool_calls"][0] for delta in deltas(stream(TWO_CALLS, vocabulary)) if "tool_calls" in delta]
+    calls = [
+        delta["tool_calls"][0] for delta in deltas(stream(TWO_CALLS, vocabulary)) if "tool_calls" in delta
+    ]
     first, second = calls[0], calls[3]
 
     assert first.pop("id").startswith("call_")
@@ -131,7 +133,9 @@ def test_reasoning_is_told_apart_and_can_be_left_out(vocabulary: Vocabulary) -> 
     steps = [Step(0, (Reasoning("hm"), Content("x")))]
 
     assert whole(steps, vocabulary)["choices"][0]["message"]["reasoning_content"] == "hm"
-    assert "reasoning_content" not in whole(steps, vocabulary, include_reasoning=False)["choices"][0]["message"]
+    assert (
+        "reasoning_content" not in whole(steps, vocabulary, include_reasoning=False)["choices"][0]["message"]
+    )
     assert {"reasoning_content": "hm"} in deltas(stream(steps, vocabulary))
     assert {"reasoning_content": "hm"} not in deltas(stream(steps, vocabulary, include_reasoning=False))
 

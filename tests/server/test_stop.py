@@ -1,5 +1,7 @@
 """Stop sequences cut the text for the user, however it arrives."""
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -54,7 +56,7 @@ def test_without_sequences_everything_passes_at_once() -> None:
 def test_any_cut_of_the_text_gives_the_same_answer(text: str, sequences: list[str], cuts: list[int]) -> None:
     """Streaming deltas of any size end the answer at the same place as the whole text does."""
     edges = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
-    pieces = [text[a:b] for a, b in zip(edges, edges[1:], strict=False)]
+    pieces = [text[a:b] for a, b in pairwise(edges)]
     ends = [at + len(sequence) for sequence in sequences if (at := text.find(sequence)) >= 0]
     stop = StopSequences(sequences)
 
