@@ -65,6 +65,10 @@ class Controls:
         self._first = {head[0] for head in self._heads}
         self._last = {tail[-1] for tail in self._tails}
         self._all = "\n".join(lowered)
+        # Most texts have none of these letters, and nothing else needs to be looked at then.
+        marks = {string[0] for string in lowered} | self._last
+        letters = "".join(re.escape(mark) for mark in sorted(marks))
+        self.mark = re.compile(f"[{letters}{FIRST}-{LAST}\ud800-\udfff]", re.IGNORECASE)
 
     def head_length(self, text: str) -> int:
         """Return how many letters at the end of `text` begin a control string."""
@@ -102,6 +106,8 @@ class Placeholders:
         self.fragments: set[str] = set()
         self._controls = controls
         self._hidden = hidden
+        # Words of schemas come again and again.
+        self._seen: dict[str, str] = {}
         self._letters: dict[str, str] = {}
         self._spellings: dict[str, str] = {}
 
@@ -109,7 +115,7 @@ class Placeholders:
         """Return a JSON value with placeholders in its strings and keys. Raises `ApiError` for too many."""
         if isinstance(value, str):
             return self._hide_text(value)
-        if isinstance(value, Mapping):
+        if isinstance(value, (dict, Mapping)):  # A dict by itself is recognised at once.
             return {self._hide_text(key): self.hide(item) for key, item in value.items()}
         if isinstance(value, (list, tuple)):
             return [self.hide(item) for item in value]
@@ -139,11 +145,18 @@ class Placeholders:
                 yield Piece(self._reveal(part) if i % 2 else part, author)
 
     def _hide_text(self, text: str) -> str:
+        hidden = self._seen.get(text)
+        if hidden is None:
+            if self._controls.has_inside(text):
+                self.fragments.add(text)
+            hidden = self.letter(text) if text in self._hidden else self._hide_parts(text)
+            self._seen[text] = hidden
+        return hidden
+
+    def _hide_parts(self, text: str) -> str:
         controls = self._controls
-        if text in self._hidden:
-            return self.letter(text)
-        if controls.has_inside(text):
-            self.fragments.add(text)
+        if not controls.mark.search(text):
+            return text
         text = controls.pattern.sub(lambda match: self.letter(match[0]), text)
         # White space at the edges may be trimmed, and stays outside.
         start = len(text) - len(text.lstrip())
