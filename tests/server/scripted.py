@@ -1,0 +1,118 @@
+"""A whole server whose engine is scripted: the real path, from HTTP to events, without a model.
+
+    async with serving(vocabulary, ["Hello."]) as server:
+        reply = await server.chat(messages=[…])
+"""
+
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+from openai import AsyncOpenAI
+
+from parsers.families.hermes import HERMES
+from server.app import create_app
+from server.context import Context
+from server.engine.protocol import Finish
+from server.engine.scripted import Asked, Script, ScriptedEngine, Scripts
+from server.metrics import Metrics
+from server.schema.plan import SchemaPlanner
+from server.settings import Settings
+from server.template import choose_template
+from server.vocabulary import Vocabulary
+from tests.server.shell import client_of
+
+MODEL = "smol"
+QUESTION = [{"role": "user", "content": "Hi"}]
+
+
+def script(vocabulary: Vocabulary, text: str, *, finish: Finish = Finish.STOP, size: int = 1) -> Script:
+    """The tokens of `text`, `size` a step, and the model's end token behind them if it stops by itself."""
+    ids = [*vocabulary.encode(text), *([min(vocabulary.end_ids)] if finish is Finish.STOP else [])]
+    return Script([ids[at : at + size] for at in range(0, len(ids), size)], finish)
+
+
+def call(name: str, arguments: Any) -> str:
+    """A call as the Hermes family writes it."""
+    return f'<tool_call>\n{{"name": "{name}", "arguments": {json.dumps(arguments)}}}\n</tool_call>'
+
+
+def tool(name: str, parameters: Any = None, *, strict: bool = False) -> dict[str, Any]:
+    """A tool definition as a client writes it."""
+    function = {"name": name, "parameters": parameters or {"type": "object", "properties": {}}}
+    return {"type": "function", "function": {**function, "strict": strict}}
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A running application, and the ways to speak to it."""
+
+    context: Context
+    engine: ScriptedEngine
+    http: httpx2.AsyncClient
+    sdk: AsyncOpenAI
+
+    async def post(self, **body: Any) -> httpx2.Response:
+        """Send a chat request with a model and a question unless `body` has its own."""
+        return await self.http.post("/v1/chat/completions", json={"model": MODEL, "messages": QUESTION, **body})
+
+    async def chat(self, **body: Any) -> dict[str, Any]:
+        """The body of a good answer."""
+        response = await self.post(**body)
+        assert response.status_code == 200, response.text
+        answer: dict[str, Any] = response.json()
+        return answer
+
+    async def stream(self, **body: Any) -> list[dict[str, Any]]:
+        """The chunks of a streamed answer, errors included."""
+        response = await self.post(stream=True, **body)
+        assert response.status_code == 200, response.text
+        events = response.text.split("\n\n")
+        assert events[-2:] == ["data: [DONE]", ""]
+        return [json.loads(event.removeprefix("data: ")) for event in events[:-2]]
+
+    def metric(self, name: str, **labels: str) -> float:
+        """The value of one of our metrics."""
+        series = ",".join(f'{key}="{value}"' for key, value in labels.items())
+        wanted = f"{name}{{{series}}} " if series else f"{name} "
+        for line in self.context.metrics.render().decode().splitlines():
+            if line.startswith(wanted):
+                return float(line.removeprefix(wanted))
+        return 0.0
+
+
+@asynccontextmanager
+async def serving(
+    vocabulary: Vocabulary, scripts: list[str] | Scripts, settings: Settings | None = None, **options: Any
+) -> AsyncIterator[Server]:
+    """Serve `scripts`: texts that the model writes one token a step, or scripts of the engine."""
+    if isinstance(scripts, list):
+        scripts = [script(vocabulary, text) if isinstance(text, str) else text for text in scripts]
+    engine = ScriptedEngine(scripts, **options)
+    context = Context(
+        settings=settings or Settings(),
+        engine=engine,
+        vocabulary=vocabulary,
+        template=choose_template(vocabulary.chat_template, HERMES.name),
+        family=HERMES,
+        planner=SchemaPlanner(),
+        metrics=Metrics(families=(HERMES.name,)),
+        model_names=(MODEL,),
+        created=1,
+    )
+    http = client_of(create_app(context))
+    sdk = AsyncOpenAI(
+        base_url="http://strictcall.test/v1", api_key="x", http_client=client_of(create_app(context)), max_retries=0
+    )
+    try:
+        yield Server(context, engine, http, sdk)
+    finally:
+        await http.aclose()
+        await sdk.close()
+        context.metrics.close()
+
+
+Answer = Callable[[Asked], Script]
