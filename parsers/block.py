@@ -80,15 +80,11 @@ class Block:
 
     def _advance(self) -> bool:
         """Take a step, and say whether more can be done with the text at hand."""
-        match self._state:
-            case _State.BEFORE | _State.CALL:
-                return self._read_call()
-            case _State.END:
-                return self._read_end()
-            case _State.BROKEN:
-                return self._read_broken()
-            case _State.OVER:
-                return False
+        if self._state is _State.BROKEN:
+            return self._read_broken()
+        if self._state is _State.END:
+            return self._read_end()
+        return self._read_call()
 
     def _leave(self, rest: str) -> bool:
         self.rest, self._buffer = rest, ""
@@ -130,10 +126,10 @@ class Block:
         return Malformed("".join(self._raw), self._fault or otherwise, self._index)
 
     def _end_call(self) -> bool:
-        if self._fault:
-            self._owed = self._malformed(self._fault)
-        elif self._index is not None:
+        if self._fault is None and self._index is not None:
             self._events.append(CallEnd(self._index))
+        else:
+            self._owed = self._malformed(Reason.NO_NAME)
         self._raw = []
         self._ended += 1
         self._reader = self._syntax.style.reader()
@@ -169,7 +165,10 @@ class Block:
         return self._leave(self._buffer)
 
     def _break(self) -> bool:
-        """Look for a marker from where the call began: a string that never ends may have hidden it."""
+        """Look for a marker from where the call began: a string that never ends may have hidden it.
+
+        No call can be found in what was a string after all: the quotes it needs would stand escaped there.
+        """
         kept = 0 if self._ended else 1
         self._buffer = "".join(self._raw[kept:]) + self._buffer
         del self._raw[kept:]

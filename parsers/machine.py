@@ -74,7 +74,7 @@ class Parser:
 
     @property
     def in_reasoning(self) -> bool:
-        """Whether what was fed last stands in the reasoning span."""
+        """Whether the end of what was fed stands in the reasoning span, by what is known so far."""
         return self._prose is self._reasoning
 
     def feed(self, text: str) -> list[Event]:
@@ -108,15 +108,13 @@ class Parser:
 
     def _advance(self) -> bool:
         """Take a step, and say whether more can be done with the text at hand."""
-        match self._state:
-            case _State.START:
-                return self._read_start()
-            case _State.TEXT:
-                return self._read_text()
-            case _State.HELD:
-                return self._read_held()
-            case _State.BLOCK:
-                return self._read_block()
+        if self._state is _State.START:
+            return self._read_start()
+        if self._state is _State.TEXT:
+            return self._read_text()
+        if self._state is _State.HELD:
+            return self._read_held()
+        return self._read_block()
 
     def _take(self, length: int) -> str:
         taken, self._buffer = self._buffer[:length], self._buffer[length:]

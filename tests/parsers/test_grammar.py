@@ -4,6 +4,7 @@ import json
 import random
 import string
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -12,7 +13,8 @@ import numpy as np
 import pytest
 import xgrammar as xgr
 
-from parsers.family import Family
+from parsers.families.hermes import HERMES
+from parsers.family import Family, Span
 from parsers.grammar import CallableTool, Format, structural_tag
 from parsers.registry import FAMILIES
 from parsers.write import write_call, write_calls
@@ -180,6 +182,38 @@ def test_mask_lets_through_what_is_wanted(family: Family, wanted: dict[str, Any]
 def test_mask_refuses_what_is_not_wanted(family: Family, wanted: dict[str, Any], form: str) -> None:
     """An answer of another shape cannot be written."""
     assert not accepts(compiled(family, **wanted), spelled(family, form))
+
+
+@pytest.mark.parametrize(
+    ("tools", "text", "passes"),
+    [
+        (TOOLS, "<think>a</think>", True),
+        (TOOLS, "a <tool_call>", False),
+        ((), "<think> <tool_call>", True),
+    ],
+)
+def test_family_that_does_not_reason_leaves_the_span_s_markers_alone(
+    tools: Sequence[CallableTool], text: str, passes: bool
+) -> None:
+    """Without a span in the record its markers are text, and nothing stands before the answer."""
+    assert accepts(compiled(replace(HERMES, reasoning=None), tools), text) is passes
+
+
+def test_span_may_end_in_its_marker() -> None:
+    """Where the record names nothing that follows the span, the answer follows at once."""
+    grammar = compiled(replace(HERMES, reasoning=Span("<think>", "</think>")), at_least=1)
+
+    assert accepts(grammar, "<think>Hm.</think>" + write_call(HERMES, "clock", {"utc": True}))
+    assert not accepts(grammar, "<think>Hm.</think>\n" + write_call(HERMES, "clock", {"utc": True}))
+
+
+def test_calls_without_a_separator_stand_side_by_side() -> None:
+    """The separator is the record's, and so is its absence."""
+    family = replace(HERMES, call=replace(HERMES.call, separator=""))
+    calls = [("clock", {"utc": True})] * 2
+
+    assert accepts(compiled(family, at_least=2), write_calls(family, calls))
+    assert not accepts(compiled(family, at_least=2), write_calls(HERMES, calls))
 
 
 BAD_CALLS: dict[str, tuple[str, dict[str, Any]]] = {
