@@ -7,7 +7,9 @@ import pytest
 
 from server.default_model import DefaultModelError, prepare
 from server.settings import default_cache
+from server.template import choose_template
 from server.vocabulary import Vocabulary
+from tests.server.prompting import Renderer
 
 
 @pytest.fixture(scope="session", name="model_data")
@@ -35,3 +37,9 @@ def _smollm2() -> Vocabulary:
 def _qwen3(model_data: Path) -> Vocabulary:
     """Qwen3's vocabulary: `<tool_call>` and `<think>` are control tokens that are not special."""
     return Vocabulary.load(str(model_data / "tokenizers" / "qwen3"))
+
+
+@pytest.fixture(scope="session", name="hermes")
+def _hermes(smollm2: Vocabulary) -> Renderer:
+    """Renders as for the default model: our own template, its vocabulary."""
+    return Renderer(choose_template(smollm2.chat_template, "hermes"), smollm2)

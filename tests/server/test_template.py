@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from parsers.families.hermes import HERMES
+from parsers.write import write_calls
 from server.errors import ApiError, Code
 from server.template import ChatTemplate, TemplateLoadError, Turn, choose_template
 from server.traits import Arguments, CallIds, SystemRole
@@ -254,6 +256,21 @@ def test_ours_writes_tools_and_calls_as_qwen_was_trained(model_data: Path) -> No
 
     assert ours.render(conversation, tools=tools) == qwen3.render(conversation, tools=tools)
     assert ours.render(conversation[1:], tools=tools) == qwen3.render(conversation[1:], tools=tools)
+
+
+def test_ours_writes_calls_as_the_family_does() -> None:
+    """What the history shows is what the mask lets the model write, to the letter."""
+    arguments = {"a": ["é<", 1.5, None]}
+    function = {"name": "f", "arguments": arguments}
+    turn: Turn = {
+        "role": "assistant",
+        "content": "",
+        "tool_calls": [{"function": function}, {"function": function}],
+    }
+    text = choose_template(None, "hermes").render([USER, turn], add_generation_prompt=False)
+
+    written = write_calls(HERMES, [("f", arguments), ("f", arguments)])
+    assert text.endswith(f"<|im_start|>assistant\n{written}<|im_end|>\n")
 
 
 def test_every_real_template_loads_and_renders_a_user_turn_or_says_why_not(model_data: Path) -> None:
