@@ -1,46 +1,42 @@
-"""From settings to a context that can answer: model, tokenizer, template, engine, in this order.
+"""From a located model to a context that can answer: engine flags, tokenizer, template, engine.
 
-    context = await start(Settings(model="/models/qwen"), metrics, report=print)
-
-What is quick is done first, so that a mistake shows before the engine takes its seconds.
+context = await start(settings, located, metrics, report=print)
 """
 
+import asyncio
 import time
-from pathlib import Path
+from collections.abc import Mapping
+from typing import Any
 
-from parsers.family import Family
-from parsers.registry import UnknownFamilyError, find
 from server.context import Context
 from server.engine.arguments import EngineArgumentError, engine_options
+from server.engine.environment import prepare_environment
 from server.engine.protocol import EngineError
 from server.engine.vllm import VllmEngine
+from server.locate import Located
 from server.metrics import Metrics
 from server.schema.plan import SchemaPlanner
-from server.settings import DEFAULT_MODEL, Settings, SettingsError
+from server.settings import Settings, SettingsError
 from server.template import ChatTemplate, TemplateLoadError, choose_template
 from server.terminal import CommandError, Say, progress
 from server.vocabulary import Vocabulary, VocabularyError
 
-DEFAULT_FAMILY = "hermes"
-"""What most models that are not told apart by name write: Hermes' and Qwen's form."""
 
-
-async def start(settings: Settings, metrics: Metrics, *, report: Say) -> Context:
+async def start(settings: Settings, located: Located, metrics: Metrics, *, report: Say) -> Context:
     """Load everything. Raises `SettingsError` for a setting that is wrong, else `CommandError`."""
-    family = choose_family(settings.family)
-    model = locate_model(settings, report)
+    options = await asyncio.to_thread(read_engine_args, settings.engine_args)
     with progress("Loading the tokenizer", report):
-        vocabulary = load_vocabulary(model)
-    template = load_template(settings.chat_template, vocabulary, family)
-    report(f"Chat template: {template.origin}. Tool calls: {family.name}.")
-    with progress(f"Loading {model} into vLLM", report):
-        engine = await start_engine(settings, model, metrics)
+        vocabulary = await asyncio.to_thread(load_vocabulary, located.model)
+    template = load_template(located, vocabulary)
+    report(f"Chat template: {template.origin}. Tool calls: {located.family.name}.")
+    with progress(f"Loading {located.model} into vLLM", report):
+        engine = await start_engine(located.model, options, metrics)
     return Context(
         settings=settings,
         engine=engine,
         vocabulary=vocabulary,
         template=template,
-        family=family,
+        family=located.family,
         planner=SchemaPlanner(),
         metrics=metrics,
         model_names=settings.model_names,
@@ -48,23 +44,14 @@ async def start(settings: Settings, metrics: Metrics, *, report: Say) -> Context
     )
 
 
-def choose_family(name: str) -> Family:
+def read_engine_args(args: tuple[str, ...]) -> Mapping[str, Any]:
+    prepare_environment()
     try:
-        return find(DEFAULT_FAMILY if name == "auto" else name)
-    except UnknownFamilyError as exc:
-        raise SettingsError(f"--family: {exc}") from exc
-
-
-def locate_model(settings: Settings, report: Say) -> str:
-    """What the loaders are given: a directory or a hub name. The default model is prepared first."""
-    if settings.model != DEFAULT_MODEL or Path(settings.model).is_dir():
-        return str(Path(settings.model).expanduser())
-    from server.default_model import DefaultModelError, prepare
-
-    try:
-        return str(prepare(settings.cache_dir / "models", report))
-    except DefaultModelError as exc:
-        raise CommandError(str(exc)) from exc
+        return engine_options(args)
+    except EngineArgumentError as exc:
+        raise SettingsError(str(exc)) from exc
+    except ModuleNotFoundError as exc:
+        raise not_installed(exc) from exc
 
 
 def load_vocabulary(model: str) -> Vocabulary:
@@ -78,25 +65,26 @@ def load_vocabulary(model: str) -> Vocabulary:
         raise CommandError(f"The model '{model}' cannot be loaded: {reason}") from exc
 
 
-def load_template(path: Path | None, vocabulary: Vocabulary, family: Family) -> ChatTemplate:
+def load_template(located: Located, vocabulary: Vocabulary) -> ChatTemplate:
     try:
-        if path is None:
-            return choose_template(vocabulary.chat_template, family.name)
-        return ChatTemplate(path.read_text(encoding="utf-8"), origin=str(path))
-    except OSError as exc:
-        raise SettingsError(f"--chat-template: {path} cannot be read: {exc.strerror}.") from exc
+        if located.template is None:
+            return choose_template(vocabulary.chat_template, located.family.name)
+        return ChatTemplate(located.template, origin="--chat-template")
     except TemplateLoadError as exc:
         raise CommandError(str(exc)) from exc
 
 
-async def start_engine(settings: Settings, model: str, metrics: Metrics) -> VllmEngine:
+async def start_engine(model: str, options: Mapping[str, Any], metrics: Metrics) -> VllmEngine:
     try:
-        options = engine_options(settings.engine_args)
         return await VllmEngine.start(model, options=options, metrics_directory=metrics.engine_directory)
-    except EngineArgumentError as exc:
-        raise SettingsError(str(exc)) from exc
     except ModuleNotFoundError as exc:
-        message = "Install it with `pip install 'strictcall[cpu]'`, or [gpu] where there is one."
-        raise CommandError(f"The engine needs {exc.name}, which is not installed. {message}") from exc
+        raise not_installed(exc) from exc
     except EngineError as exc:
         raise CommandError(str(exc)) from exc
+
+
+def not_installed(exc: ModuleNotFoundError) -> CommandError:
+    return CommandError(
+        f"The engine needs the package {exc.name}, which is not installed. "
+        "Run `pip install 'strictcall[cpu]'`, or `'strictcall[gpu]'` where there is a GPU."
+    )

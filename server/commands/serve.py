@@ -20,6 +20,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from server.greeting import greeting
+from server.locate import Located, locate
 from server.logs import configure
 from server.settings import LogFormat, Settings
 from server.sources import load
@@ -64,22 +65,23 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def serve(settings: Settings, listener: socket.socket, report: Say) -> int:
-    # This brings the web framework and transformers, for which `--help` and a port in use should not wait.
+    located = locate(settings, report=report)
+    # From here on it is slow: frameworks are imported, which neither `--help` nor a mistake should wait for.
     from server.metrics import Metrics
-    from server.start import choose_family
 
-    family = choose_family(settings.family)
-    metrics = Metrics(families=(family.name,))
+    metrics = Metrics(families=(located.family.name,))
     on_stop(abandon(metrics.close))
     with asyncio.Runner(loop_factory=event_loop) as runner:
-        return runner.run(_serve(settings, listener, metrics, report))
+        return runner.run(_serve(settings, located, listener, metrics, report))
 
 
-async def _serve(settings: Settings, listener: socket.socket, metrics: "Metrics", report: Say) -> int:
+async def _serve(
+    settings: Settings, located: Located, listener: socket.socket, metrics: "Metrics", report: Say
+) -> int:
     from server.serving import Outcome, run_server
     from server.start import start
 
-    context = await start(settings, metrics, report=report)
+    context = await start(settings, located, metrics, report=report)
     on_stop(stopped_by_uvicorn)
     url = base_url(settings.host, listener.getsockname()[1])
 

@@ -81,9 +81,9 @@ WRONG = [
     (("--family", "zebra", "--port", "0"), {}, 2, "--family: There is no model family 'zebra'."),
     (
         ("/nowhere/model", "--port", "0"),
-        {"HF_HUB_OFFLINE": "1"},
+        {},
         1,
-        "The model '/nowhere/model' cannot be loaded",
+        "There is no model directory '/nowhere/model'.",
     ),
     (
         ("--chat-template", "/nowhere.jinja", "--port", "0"),

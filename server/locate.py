@@ -1,0 +1,70 @@
+"""What can be known of a model before anything slow is imported: where it is, its family, its template.
+
+    locate(Settings(model="/models/qwen"), report=print)
+    # Located(model="/models/qwen", family=HERMES, template=None)
+
+A mistake in a setting therefore shows at once, and not after the frameworks have been loaded.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from parsers.family import Family
+from parsers.registry import UnknownFamilyError, find
+from server.settings import DEFAULT_MODEL, Settings, SettingsError
+from server.terminal import CommandError, Say
+
+DEFAULT_FAMILY = "hermes"
+"""What most models write that are not told apart by name: the form of Hermes and Qwen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """`model` is a directory or a hub name, as loaders take it; `template` the text of `--chat-template`."""
+
+    model: str
+    family: Family
+    template: str | None
+
+
+def locate(settings: Settings, *, report: Say) -> Located:
+    """Find what the settings name. Raises `SettingsError` for a wrong setting, `CommandError` otherwise."""
+    family = find_family(settings.family)
+    template = None if settings.chat_template is None else read_template(settings.chat_template)
+    return Located(locate_model(settings, report), family, template)
+
+
+def find_family(name: str) -> Family:
+    try:
+        return find(DEFAULT_FAMILY if name == "auto" else name)
+    except UnknownFamilyError as exc:
+        raise SettingsError(f"--family: {exc}") from exc
+
+
+def read_template(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as exc:
+        raise SettingsError(f"--chat-template: {path} cannot be read: {exc.strerror}.") from exc
+    except UnicodeDecodeError as exc:
+        raise SettingsError(f"--chat-template: {path} is not UTF-8 text.") from exc
+
+
+def locate_model(settings: Settings, report: Say) -> str:
+    path = Path(settings.model).expanduser()
+    if path.is_dir():
+        return str(path)
+    if settings.model == DEFAULT_MODEL:
+        return prepare_default(settings.cache_dir / "models", report)
+    if settings.model.startswith(("/", "./", "../", "~")):
+        raise CommandError(f"There is no model directory '{settings.model}'.")
+    return settings.model
+
+
+def prepare_default(cache: Path, report: Say) -> str:
+    from server.default_model import DefaultModelError, prepare
+
+    try:
+        return str(prepare(cache, report))
+    except DefaultModelError as exc:
+        raise CommandError(str(exc)) from exc

@@ -1,0 +1,65 @@
+"""Loading what stands in front of the engine, and what is said when it cannot be loaded."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from parsers.families.hermes import HERMES
+from server.default_model import prepare
+from server.locate import Located
+from server.settings import default_cache
+from server.start import load_template, load_vocabulary, not_installed, read_engine_args
+from server.terminal import CommandError
+from server.vocabulary import Vocabulary
+
+
+@pytest.fixture(name="vocabulary", scope="module")
+def _vocabulary() -> Vocabulary:
+    return load_vocabulary(str(prepare(default_cache() / "models", lambda line: None)))
+
+
+def test_a_model_without_a_tool_template_gets_the_familys(vocabulary: Vocabulary) -> None:
+    """The default model's own template does not show tools; the log says which is used, and why."""
+    template = load_template(Located("m", HERMES, None), vocabulary)
+
+    assert template.traits.tools
+    assert "templates/hermes.jinja" in template.origin
+
+
+def test_a_given_template_is_used_as_it_is(vocabulary: Vocabulary) -> None:
+    """`--chat-template` wins over the model's own and ours."""
+    template = load_template(Located("m", HERMES, "{{ messages[0].content }}"), vocabulary)
+
+    assert template.origin == "--chat-template"
+    assert template.render([{"role": "user", "content": "Hi"}]) == "Hi"
+
+
+def test_a_template_that_does_not_compile_is_told(vocabulary: Vocabulary) -> None:
+    """The start fails with the compiler's reason."""
+    with pytest.raises(CommandError, match="cannot be compiled"):
+        load_template(Located("m", HERMES, "{% if %}"), vocabulary)
+
+
+def test_a_directory_without_a_tokenizer_is_told_in_one_line(tmp_path: Path) -> None:
+    """The library's message is pages long; its first line is enough."""
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "llama"}), encoding="utf-8")
+
+    with pytest.raises(CommandError) as failure:
+        load_vocabulary(str(tmp_path))
+
+    assert str(failure.value).startswith(f"The model '{tmp_path}' cannot be loaded: ")
+    assert "\n" not in str(failure.value)
+
+
+def test_no_engine_flags_need_no_engine() -> None:
+    """vLLM, which takes seconds to import, is not asked where there is nothing to ask."""
+    assert read_engine_args(()) == {}
+
+
+def test_a_missing_engine_is_told_with_the_way_out() -> None:
+    """Without an extra there is no vLLM; the message says which to install."""
+    message = str(not_installed(ModuleNotFoundError("No module named 'vllm'", name="vllm")))
+
+    assert "vllm" in message
+    assert "strictcall[cpu]" in message
