@@ -201,7 +201,7 @@ class _Object:
     def _name_rule(self, rest: Masked) -> Masked:
         """Turn `propertyNames` into declared keys or a key pattern where it can be; note it where not."""
         rules = [rule for _, rule in stated(self.atoms, "propertyNames")]
-        if not rules or rest is None:
+        if not rules or (rest is None and not self.patterns):
             return rest
         names = self.lowering.names(rules)
         if names is not None and not self.patterns:

@@ -24,6 +24,9 @@ from server.schema.prune import prune
 from server.schema.recent import Recent
 from server.schema.unmasked import Unmasked
 
+MAX_GRAMMAR = 1_500_000
+"""Characters of a plan's grammar; about 5 s of compiling, during which other grammars wait."""
+
 
 class Root(Enum):
     """What the value as a whole may be."""
@@ -86,6 +89,10 @@ def plan_schema(schema: Schema, *, closed: bool, root: Root = Root.ANY) -> Schem
     if masked is None:
         raise SchemaError("#", "no value satisfies the schema; its constraints contradict each other")
     grammar = fragments.write(_convert({**masked, "$defs": definitions} if definitions else masked))
+    if len(grammar) > MAX_GRAMMAR:
+        raise SchemaError(
+            "#", "the mask of the schema would be too large; drop parts of it that are not in use"
+        )
     return SchemaPlan({"type": "grammar", "grammar": grammar}, lowering.ledger.entries(), validator)
 
 

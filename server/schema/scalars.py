@@ -4,7 +4,7 @@
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -92,31 +92,30 @@ def number(atoms: Sequence[Atom], fragments: Fragments, ledger: Ledger, *, integ
     if integer or step is not None:
         return _whole(atoms, step or 1, fragments, ledger)
     node: dict[str, Any] = {"type": "number"}
-    low, high = _bound(atoms, "minimum", max), _bound(atoms, "maximum", min)
+    low, high = _bound(atoms, "minimum", max, ledger), _bound(atoms, "maximum", min, ledger)
     if low is not None and high is not None:
         if low[0] > high[0] or (low[0] == high[0] and "exclusive" in low[1] + high[1]):
             return None
         if low[0] == high[0]:
             return fragments.literals([low[0]])
-    for bound in (low, high):
-        if bound is None:
-            continue
-        value, keyword = bound
-        if _is_short(value):
-            node[keyword] = value
-        else:
-            _note(atoms, keyword, "the mask holds bounds of up to 15 digits", ledger)
-    return node
+    return node | {keyword: value for value, keyword in filter(None, (low, high))}
 
 
-def _bound(atoms: Sequence[Atom], keyword: str, pick: Any) -> tuple[Any, str] | None:
-    exclusive = "exclusive" + keyword.capitalize()
-    inside = [(value, keyword) for _, value in stated(atoms, keyword)]
-    outside = [(value, exclusive) for _, value in stated(atoms, exclusive)]
-    if not inside and not outside:
+def _bound(
+    atoms: Sequence[Atom], keyword: str, pick: Callable[[Iterable[Any]], Any], ledger: Ledger
+) -> tuple[Any, str] | None:
+    """The tightest bound that the mask holds, and whether its keyword is the exclusive one."""
+    bounds: list[tuple[Any, str]] = []
+    for name in ("exclusive" + keyword.capitalize(), keyword):
+        for pointer, value in stated(atoms, name):
+            if _is_short(value):
+                bounds.append((value, name))
+            else:
+                ledger.note(pointer, name, f"the mask holds bounds of up to {MAX_DIGITS} digits")
+    if not bounds:
         return None
-    extreme = pick(value for value, _ in (*inside, *outside))
-    return next(bound for bound in (*outside, *inside) if bound[0] == extreme)
+    extreme = pick(value for value, _ in bounds)
+    return next(bound for bound in bounds if bound[0] == extreme)
 
 
 def _is_short(value: Any) -> bool:

@@ -23,6 +23,8 @@ SAMPLE = Path(os.environ.get("STRICTCALL_SCHEMA_SAMPLE", "tests/data/schemas/sam
 """JSON lines with a `schema` each, such as a sample of JSONSchemaBench."""
 EVERY = 12
 """One in so many schemas of the sample is walked."""
+OPAQUE = ("anyOf", "oneOf", "unevaluatedItems", "unevaluatedProperties")
+"""Keywords whose errors do not tell which constraint inside was broken."""
 
 
 def unexplained(plan: SchemaPlan, schema: Any, text: str) -> str | None:
@@ -30,19 +32,19 @@ def unexplained(plan: SchemaPlan, schema: Any, text: str) -> str | None:
     noted = {entry.keyword for entry in plan.unmasked}
     try:
         value = parse_json(text)
-    except NotJsonError as error:
-        return None if error.error.keyword in noted - {"json"} else f"{text}: {error}"
+    except NotJsonError as refusal:
+        return None if refusal.error.keyword in noted - {"json"} else f"{text}: {refusal}"
     validator = jsonschema_rs.validator_for(
         with_draft(schema, detect_draft(schema)), validate_formats=True, offline=True
     )
     for error in validator.iter_errors(value):
-        spread = error.kind.name in ("anyOf", "oneOf", "oneOfNotValid") and noted - {"duplicate_key"}
-        if not spread and noted.isdisjoint([error.kind.name, *map(str, error.schema_path)]):
+        opaque = error.kind.name in OPAQUE and noted - {"duplicate_key"}
+        if not opaque and noted.isdisjoint([error.kind.name, *map(str, error.schema_path)]):
             return f"{text}: {error.message} at {error.schema_path}, noted {sorted(noted)}"
     return None
 
 
-def check(schema: Any, walks: Walks, *, count: int, seed: int) -> None:
+def check_walks(schema: Any, walks: Walks, *, count: int, seed: int) -> None:
     for closed in (True, False):
         try:
             plan = plan_schema(schema, closed=closed)
@@ -134,7 +136,7 @@ def schemas(draw: st.DrawFn) -> Any:
 
 
 @settings(
-    max_examples=250,
+    max_examples=200,
     deadline=None,
     derandomize=True,
     database=None,
@@ -143,7 +145,7 @@ def schemas(draw: st.DrawFn) -> Any:
 @given(schema=schemas())
 def test_what_a_mask_allows_is_json_and_valid_or_noted(schema: Any, walks: Walks) -> None:
     """Whatever keywords meet in a node: the mask's texts are JSON, and only noted constraints are broken."""
-    check(schema, walks, count=6, seed=0)
+    check_walks(schema, walks, count=6, seed=0)
 
 
 def sample() -> list[Any]:
@@ -160,4 +162,4 @@ def test_masks_of_real_schemas_allow_what_is_valid_or_noted(walks: Walks) -> Non
     """The same property for schemas that people wrote."""
     for number, schema in enumerate(sample()):
         if len(json.dumps(schema)) < 10_000:
-            check(schema, walks, count=2, seed=number)
+            check_walks(schema, walks, count=2, seed=number)

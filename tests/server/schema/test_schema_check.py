@@ -1,0 +1,91 @@
+"""Schemas that are refused before any model time is spent, and what the client is told."""
+
+from typing import Any
+
+import pytest
+
+from server.errors import ApiError, Code
+from server.schema.check import check_schema
+from server.schema.document import MAX_DEPTH, MAX_VALUES
+
+TOOL = "tools[0].function.parameters"
+ANSWER = "response_format.json_schema.schema"
+
+
+def nested(levels: int) -> Any:
+    schema: Any = {}
+    for _ in range(levels):
+        schema = {"not": schema}
+    return schema
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {},
+        {"type": "object", "properties": {"$ref": {"type": "string"}, "enum": {"type": "null"}}},
+        {"type": ["object", "null"]},
+        {"$ref": "#/$defs/a", "$defs": {"a": {"type": "object"}}},
+        {"$ref": "#"},
+        {"$schema": "http://json-schema.org/draft-04/schema#", "minimum": 1, "exclusiveMinimum": True},
+        {"items": [{"type": "null"}]},
+        {"properties": {"a": {"$ref": "https://json-schema.org/draft/2020-12/schema"}}},
+        {"default": {"$ref": "nowhere"}, "examples": [{"$ref": "http://x/y"}]},
+    ],
+    ids=str,
+)
+def test_usable_schema_passes(schema: Any) -> None:
+    """Whatever can be planned is let through, in each draft."""
+    check_schema(schema, param=TOOL, name="f")
+
+
+@pytest.mark.parametrize(
+    ("schema", "context", "fault"),
+    [
+        (3, "()", "not a number"),
+        (None, "()", "not null"),
+        (
+            {"type": "array"},
+            "()",
+            "schema must be a JSON Schema of 'type: \"object\"', got 'type: \"array\"'",
+        ),
+        ({"$ref": "#/$defs/a", "$defs": {"a": {"type": "string"}}}, "()", "got 'type: \"string\"'"),
+        (False, "()", "got 'false'"),
+        ({"properties": {"x": {"type": "strin"}}}, "('properties', 'x', 'type')", '"strin" is not valid'),
+        ({"properties": {"a/b": {"minLength": -1}}}, "('properties', 'a/b', 'minLength')", "-1"),
+        ({"properties": {"p": {"pattern": "("}}}, "('properties', 'p', 'pattern')", '"("'),
+        ({"items": {"$ref": "#/$defs/q"}}, "('items',)", "leads nowhere"),
+        ({"items": {"$ref": "http://x.y/z"}}, "('items',)", "copy it into $defs"),
+        ({"items": {"$ref": "file:///etc/passwd"}}, "('items',)", "leads outside the schema"),
+        ({"$schema": "http://x.y/z"}, "()", "use draft 4, 6, 7, 2019-09 or 2020-12"),
+        ({"const": "\ud800"}, "()", "surrogate"),
+        (nested(MAX_DEPTH + 1), "()", "levels deep"),
+        ({"enum": list(range(MAX_VALUES))}, "()", "values"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_unusable_schema_is_refused_with_its_place(schema: Any, context: str, fault: str) -> None:
+    """The message has OpenAI's form, names the place inside the schema, and says what is wrong."""
+    with pytest.raises(ApiError) as caught:
+        check_schema(schema, param=TOOL, name="f")
+
+    assert caught.value.kind is Code.INVALID_TOOLS
+    assert caught.value.param == TOOL
+    assert caught.value.message.startswith(f"Invalid schema for function 'f': In context={context}, ")
+    assert fault in caught.value.message
+
+
+def test_schema_far_too_deep_is_refused_like_any_other() -> None:
+    """No depth of a schema overruns the stack."""
+    with pytest.raises(ApiError, match="levels deep"):
+        check_schema(nested(100_000), param=TOOL, name="f")
+
+
+def test_answer_schema_need_not_be_an_object() -> None:
+    """`response_format` may ask for any JSON, and its errors carry their own code."""
+    check_schema({"type": "array"}, param=ANSWER, name="list")
+
+    with pytest.raises(ApiError, match="Invalid schema for response_format 'list'") as caught:
+        check_schema({"type": "strin"}, param=ANSWER, name="list")
+
+    assert caught.value.kind is Code.INVALID_SCHEMA
