@@ -2,12 +2,13 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from server.request import Message, ToolDefinition
 from server.template import ChatTemplate
-from tests.server.prompting import AUTO, TIME, USER, Renderer, call, calls, result
+from tests.server.prompting import AUTO, TIME, USER, WEATHER, Renderer, call, calls, result
 
 
 def test_a_tool_without_parameters_takes_none(hermes: Renderer) -> None:
@@ -219,3 +220,28 @@ def test_what_plain_schemas_do_not_mend_is_refused_in_the_templates_words(hermes
     error = hermes.using("upper_types").refusal(USER, tools=tools, choice=AUTO)
 
     assert "Unknown type strang" in error.message
+
+
+def test_real_templates_show_all_of_a_conversation(hermes: Renderer, model_data: Path) -> None:
+    """57 of 70 show every message, call and result; the others hide or refuse some."""
+    conversation = (
+        Message("system", "system one"),
+        USER,
+        calls(call("call_0123456789", '{"city": "Ulm"}'), call("x", '{"city": "Bonn"}')),
+        result("x", "sun"),
+        result("call_0123456789", "rain"),
+        Message("assistant", "numbat"),
+        Message("system", "system two"),
+        Message("user", "quokka"),
+    )
+    words = ("system one", "Hi", "Ulm", "Bonn", "rain", "sun", "numbat", "system two", "quokka", "get_time")
+    complete = 0
+    for path in sorted((model_data / "chat_templates").glob("*.jinja")):
+        template = ChatTemplate(path.read_text(), origin="a test")
+        if template.traits.tools and template.traits.calls:
+            text = replace(hermes, template=template)(*conversation, tools=(WEATHER, TIME), choice=AUTO).text
+            assert [path.stem, *(word for word in words if word not in text)] == [path.stem]
+            assert text.index("rain") < text.index("sun")
+            complete += 1
+
+    assert complete == 57
