@@ -72,6 +72,8 @@ class Answer:
         self._observer = RequestObserver(request, family=context.family.name, metrics=context.metrics)
         self._observer.constrained(constraint)
         self._readers = [self._reader() for _ in range(request.n)]
+        self._cause = AbortCause.DISCONNECT
+        """Why choices that still run are ended: the client left, unless another choice has failed."""
 
     async def steps(self) -> AsyncGenerator[Step, None]:
         """Generate all choices side by side. Raises `ApiError` if the engine, or a strict call, fails."""
@@ -114,13 +116,14 @@ class Answer:
                         pace.ended()
                         return
         except (GeneratorExit, asyncio.CancelledError):
-            self._observer.aborted(AbortCause.DISCONNECT)
+            self._observer.aborted(self._cause)
             raise
-        except ApiError:
-            self._observer.aborted(AbortCause.FAILURE)
+        except (ApiError, EngineError) as error:
+            self._cause = AbortCause.FAILURE
+            self._observer.aborted(self._cause)
+            if isinstance(error, EngineError):
+                raise _failure(error) from error
             raise
-        except EngineError as error:
-            raise _failure(error) from error
         raise ApiError(Code.ENGINE_FAILED, "The engine ended this request without a reason.")
 
     def _reader(self) -> SequenceReader:

@@ -75,15 +75,20 @@ class SequenceReader:
 
     def feed(self, output: Output) -> Read:
         """Read one engine output. Raises `ApiError` (500 schema_violation)."""
-        events = [event for token_id in output.token_ids for event in self._read(token_id)]
+        checked: list[Event] = []
+        read = 0
+        # Token by token: what comes after a stop sequence in the same output is neither checked nor counted.
+        for token_id in output.token_ids:
+            checked += self._pass(self._calls.feed(self._read(token_id)))
+            read += 1
+            if self._stop.matched:
+                break
         self.tokens.cached = output.cached_tokens or self.tokens.cached
-        checked = self._pass(self._calls.feed(events))
         finish = self._finish_reason(output.finish)
         if finish is not None:
-            truncated = output.finish is Finish.LENGTH and not self._stop.matched
-            checked += self._end(truncated=truncated)
+            checked += self._end(truncated=output.finish is Finish.LENGTH and not self._stop.matched)
             finish = self._finish_reason(output.finish)
-        return tuple(checked), self._visible(output.logprobs), finish
+        return tuple(checked), self._visible(output.logprobs[:read]), finish
 
     def _read(self, token_id: int) -> list[Event]:
         reasoning = self._parser.in_reasoning
@@ -111,16 +116,17 @@ class SequenceReader:
         if not self._stop.matched:
             checked = self._pass(self._calls.feed(self._parser.finish(truncated=truncated)))
         tail = self._answer.feed(self._stop.finish())
-        tail += self._answer.finish(complete=not truncated and not self._called)
+        # A stop sequence cuts an answer as the token budget does, only on the client's own wish.
+        cut = truncated or self._stop.matched
+        tail += self._answer.finish(complete=not cut and not self._called)
         return [*checked, Content(tail)] if tail else checked
 
     def _finish_reason(self, finish: Finish | None) -> FinishReason | None:
-        if self._stop.matched:
-            return FinishReason.STOP
-        if finish is None:
-            return None
-        if finish is Finish.LENGTH:
-            return FinishReason.LENGTH
+        if not self._stop.matched:
+            if finish is None:
+                return None
+            if finish is Finish.LENGTH:
+                return FinishReason.LENGTH
         return self._after_calls if self._called else FinishReason.STOP
 
     def _visible(self, logprobs: tuple[TokenLogprob, ...]) -> tuple[TokenLogprob, ...]:

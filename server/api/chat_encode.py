@@ -242,7 +242,7 @@ def merged(events: Iterable[Event]) -> list[Event]:
                 joined[-1] = Content(before + text)
             case [Reasoning(before)], Reasoning(text):
                 joined[-1] = Reasoning(before + text)
-            case [CallArguments(index, before)], CallArguments(_, text):
+            case [CallArguments(index, before)], CallArguments(same, text) if same == index:
                 joined[-1] = CallArguments(index, before + text)
             case _:
                 joined.append(event)

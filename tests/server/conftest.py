@@ -33,6 +33,12 @@ def _smollm2() -> Vocabulary:
     return Vocabulary.load(str(directory))
 
 
+@pytest.fixture(scope="session", name="vocabulary")
+def _vocabulary(smollm2: Vocabulary) -> Vocabulary:
+    """A vocabulary, for tests in which it does not matter whose."""
+    return smollm2
+
+
 @pytest.fixture(scope="session", name="qwen3")
 def _qwen3(model_data: Path) -> Vocabulary:
     """Qwen3's vocabulary: `<tool_call>` and `<think>` are control tokens that are not special."""
