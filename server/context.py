@@ -6,20 +6,17 @@ context_of(request)              # the same object, in an endpoint
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from starlette.requests import Request
 
+from parsers.family import Family
 from server.engine.protocol import Engine
+from server.metrics import Metrics
+from server.schema.plan import SchemaPlanner
 from server.settings import Settings
-
-if TYPE_CHECKING:
-    # The path's own modules bring tokenizers and XGrammar with them, which the shell does not need.
-    from parsers.family import Family
-    from server.metrics import Metrics
-    from server.schema.plan import SchemaPlanner
-    from server.template import ChatTemplate
-    from server.vocabulary import Vocabulary
+from server.template import ChatTemplate
+from server.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,11 +25,11 @@ class Context:
 
     settings: Settings
     engine: Engine
-    vocabulary: "Vocabulary"
-    template: "ChatTemplate"
-    family: "Family"
-    planner: "SchemaPlanner"
-    metrics: "Metrics"
+    vocabulary: Vocabulary
+    template: ChatTemplate
+    family: Family
+    planner: SchemaPlanner
+    metrics: Metrics
     model_names: tuple[str, ...]
     """What requests may call the model; the first is the canonical name."""
     created: int
