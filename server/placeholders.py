@@ -17,7 +17,7 @@ a client's own Tangut is hidden as well, so that it cannot be mistaken for one o
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -30,7 +30,7 @@ REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 TYPES = ("object", "array", "string", "integer", "number", "boolean", "null")
 KEYWORDS = ("type", "properties", "required", "items", "enum", "description", "title", "format", "default")
 SCHEMA_WORDS = frozenset({*TYPES, *KEYWORDS})
-"""Words of tool schemas that templates branch on. No vocabulary has a control string of one of them alone."""
+"""Words of tool schemas that templates branch on, and that therefore should stay as they are."""
 
 
 class Author(Enum):
@@ -65,6 +65,7 @@ class Controls:
         self._first = {head[0] for head in self._heads}
         self._last = {tail[-1] for tail in self._tails}
         self._all = "\n".join(lowered)
+        self._harmless = SCHEMA_WORDS - {re.sub(r"\W", "", string) for string in lowered}
         # Most texts have none of these letters, and nothing else needs to be looked at then.
         marks = {string[0] for string in lowered} | self._last
         letters = "".join(re.escape(mark) for mark in sorted(marks))
@@ -85,12 +86,15 @@ class Controls:
         return max(places, default=-1) + 1
 
     def has_inside(self, text: str) -> bool:
-        """Return whether some control string has `text` inside."""
-        return 0 < len(text) < self.longest and text not in SCHEMA_WORDS and text.lower() in self._all
+        """Return whether some control string has `text` inside, without the white space around it."""
+        if len(text) > 4 * self.longest or text in self._harmless:
+            return False
+        word = text.strip().lower()
+        return word != "" and word in self._all
 
     def around(self, fragments: Iterable[str], prompt: str) -> list[str]:
         """Return the control strings of `prompt` that have one of `fragments` inside."""
-        lowered = [fragment.lower() for fragment in fragments]
+        lowered = [fragment.strip().lower() for fragment in fragments]
         candidates = (s for s in self.strings if any(fragment in s.lower() for fragment in lowered))
         return [string for string in candidates if string in prompt]
 
@@ -113,13 +117,14 @@ class Placeholders:
 
     def hide(self, value: Any) -> Any:
         """Return a JSON value with placeholders in its strings and keys. Raises `ApiError` for too many."""
-        if isinstance(value, str):
-            return self._hide_text(value)
-        if isinstance(value, (dict, Mapping)):  # A dict by itself is recognised at once.
-            return {self._hide_text(key): self.hide(item) for key, item in value.items()}
-        if isinstance(value, (list, tuple)):
-            return [self.hide(item) for item in value]
-        return value
+        return _map_strings(value, self._hide_text)
+
+    def hide_spellings(self, value: Any) -> Any:
+        """Do the same, but leave whole strings that stand inside a control string.
+
+        For what chooses among a template's branches, and must be recognised there: `thinking="on"`.
+        """
+        return _map_strings(value, self._hide_parts)
 
     def letter(self, spelling: str) -> str:
         """Return the placeholder of `spelling`."""
@@ -169,3 +174,14 @@ class Placeholders:
 
     def _reveal(self, letters: str) -> str:
         return "".join(self._spellings.get(letter, letter) for letter in letters)
+
+
+def _map_strings(value: Any, change: Callable[[str], str]) -> Any:
+    """Return a JSON value with all its strings and keys changed."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, (dict, Mapping)):  # A dict by itself is recognised at once.
+        return {change(key): _map_strings(item, change) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_map_strings(item, change) for item in value]
+    return value

@@ -133,7 +133,7 @@ def _fill(
         template.render,
         messages,
         add_generation_prompt=not end,
-        arguments={**vocabulary.special_tokens, **hide(request.template_arguments)},
+        arguments={**vocabulary.special_tokens, **placeholders.hide_spellings(request.template_arguments)},
     )
     try:
         text = fill(tools=tools)

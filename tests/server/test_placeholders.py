@@ -72,10 +72,33 @@ def test_a_whole_string_inside_a_control_string_is_remembered() -> None:
     """A template may write `<` + name + `>`; whether it does shows only in the prompt."""
     placeholders = Placeholders(CONTROLS)
 
-    assert placeholders.hide({"think": ["/think", "other", "type"]}) == {"think": ["/think", "other", "type"]}
-    assert placeholders.fragments == {"think", "/think"}
+    value = {"think": ["/think", "other", "type", " im_end\n", " " * 500]}
+    assert placeholders.hide(value) == value
+    assert placeholders.fragments == {"think", "/think", " im_end\n"}
     assert CONTROLS.around(placeholders.fragments, "a<think>") == ["<think>"]
     assert CONTROLS.around(placeholders.fragments, "a think") == []
+
+
+def test_words_of_schemas_are_remembered_only_if_a_control_string_is_made_of_one() -> None:
+    """Templates branch on `type` and its values, which are no danger except beside a `<type>`."""
+    harmless, harmful = (
+        Placeholders(Controls(frozenset({"<|type_of|>"}))),
+        Placeholders(Controls(frozenset({"<type>"}))),
+    )
+    harmless.hide("type")
+    harmful.hide("type")
+
+    assert harmless.fragments == set()
+    assert harmful.fragments == {"type"}
+
+
+def test_spellings_can_be_hidden_without_remembering_words() -> None:
+    """Template arguments choose among branches by whole words, but spell no control string either."""
+    placeholders = Placeholders(CONTROLS)
+
+    assert placeholders.hide_spellings({"mode": "think"}) == {"mode": "think"}
+    assert placeholders.fragments == set()
+    assert placeholders.hide_spellings(["<think>"]) == [FIRST]
 
 
 def test_a_placeholder_that_the_client_wrote_is_its_own_letter() -> None:

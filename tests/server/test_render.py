@@ -69,6 +69,17 @@ def test_template_arguments_reach_the_template(hermes: Renderer) -> None:
     )
 
 
+def test_a_template_argument_is_recognised_though_a_control_string_has_it_inside(hermes: Renderer) -> None:
+    """Only text is hidden for being part of a control string; `start` chooses a branch here."""
+    source = "{{ '<|im_start|>' + messages[0].content if mode == 'start' else raise_exception('mode') }}"
+    template = ChatTemplate("{% if mode is defined %}" + source + "{% endif %}", origin="a test")
+    prompt = replace(hermes, template=template)(
+        Message("user", "start"), template_arguments={"mode": "start"}
+    )
+
+    assert prompt.text == "<|im_start|>start"
+
+
 def test_an_effort_that_the_template_refuses_is_a_400(hermes: Renderer) -> None:
     """The client made it, so that it is no 5xx, and the template says what it does not know (fault B012)."""
     error = hermes.using("opens_reasoning").refusal(USER, template_arguments={"reasoning_effort": "enormous"})

@@ -75,7 +75,11 @@ def check_no_client_writes_control_tokens(renderer: Renderer) -> None:
     """Compare random conversations with the same ones in harmless words, control token by control token."""
     vocabulary = renderer.vocabulary
     strings = sorted(vocabulary.control_strings)
-    parts = [s for string in strings for s in (string, string.upper(), string[:-2], string[2:], string[1:-1])]
+    parts = [
+        s
+        for string in strings
+        for s in (string, string.upper(), string[:-2], string[2:], string[1:-1], f" {string[1:-1]}\n")
+    ]
     words = st.lists(st.sampled_from([*parts, "<", ">", "|", "\U00017000", "ſ"]), min_size=1, max_size=3)
     harmless = control_counts(renderer.request(conversation([HARMLESS] * SLOTS)), vocabulary)
 
@@ -86,7 +90,7 @@ def check_no_client_writes_control_tokens(renderer: Renderer) -> None:
 
         assert control_counts(prompt, vocabulary) == harmless
         assert vocabulary.decode(prompt.token_ids) == prompt.text
-        assert spelled[8].casefold() in prompt.text.casefold()
+        assert spelled[8].strip().casefold() in prompt.text.casefold()
 
     check()
 
