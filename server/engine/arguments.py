@@ -8,7 +8,6 @@ needs no change here. Only what was given is returned; defaults stay vLLM's (or 
 """
 
 import argparse
-import dataclasses
 import difflib
 import re
 from collections.abc import Iterator, Sequence
@@ -18,6 +17,7 @@ RESERVED = {
     "model": "The model is named as `strictcall serve MODEL`.",
     "scheduler_cls": "The scheduler is strictcall's own: it measures the masks.",
     "structured_outputs_config": "Tool calls need the backend `xgrammar`, which is always on.",
+    "worker_cls": "The worker is strictcall's own on a CPU, and vLLM's elsewhere.",
     "skip_tokenizer_init": "The masks are made from the tokenizer's vocabulary.",
 }
 
@@ -54,9 +54,8 @@ def build_parser() -> tuple[argparse.ArgumentParser, dict[str, bool]]:
     switches: dict[str, bool] = {}
     parser: argparse.ArgumentParser = Parser(prog="strictcall serve", add_help=False, allow_abbrev=False)
     AsyncEngineArgs.add_cli_args(parser)
-    fields = {field.name for field in dataclasses.fields(AsyncEngineArgs)}
-    parser.set_defaults(**dict.fromkeys(fields, argparse.SUPPRESS))
     for action in parser._actions:  # noqa: SLF001 - argparse has no public list of its arguments
+        action.default = argparse.SUPPRESS
         for flag in action.option_strings:
             switches[flag] = action.nargs == 0 or isinstance(action, argparse.BooleanOptionalAction)
     return parser, switches

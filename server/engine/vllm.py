@@ -34,6 +34,7 @@ CPU_OPTIONS: Mapping[str, Any] = {
     "enforce_eager": True,  # compiling costs a minute at start, and has given wrong text
     "max_num_seqs": 32,
     "kv_cache_memory_bytes": 2 * GIB,  # vLLM's own default is a share of all memory
+    "worker_cls": "server.engine.worker.SeedKeepingCPUWorker",
 }
 """What vLLM is given on a CPU unless the user says otherwise."""
 
@@ -91,18 +92,30 @@ class VllmEngine:
     ) -> AsyncGenerator[Output, None]:
         """Generate one sequence; see `server.engine.protocol.Engine.generate`."""
         llm = self._living()
-        with translated_errors(), self._listed(request_id):
-            parameters = sampling_parameters(sampling, self._defaults, structural_tag)
-            # Ids as a raw prompt: vLLM then checks the request, its structural tag included, on a thread.
-            steps = llm.generate({"prompt_token_ids": list(prompt)}, parameters, request_id)
-            async with contextlib.aclosing(steps):
-                async for step in steps:
-                    yield to_output(step, sampling.logprobs or 0)
+        self._running.add(request_id)
+        try:
+            with translated_errors():
+                parameters = sampling_parameters(sampling, self._defaults, structural_tag)
+                # Ids as a raw prompt: vLLM then checks the request, its structural tag included, on a thread.
+                steps = llm.generate({"prompt_token_ids": list(prompt)}, parameters, request_id)
+                async with contextlib.aclosing(steps):
+                    async for step in steps:
+                        yield to_output(step, sampling.logprobs or 0)
+        except EngineError:
+            await llm.abort(request_id)  # vLLM forgets to where a request fails on its way to the engine
+            raise
+        finally:
+            self._running.discard(request_id)
 
     async def check(self) -> None:
         """Raise `EngineDeadError` if nothing can be generated any more."""
         with translated_errors():
             await self._living().check_health()
+
+    @property
+    def unfinished(self) -> int:
+        """How many requests vLLM has not finished, waiting ones included."""
+        return self._llm.get_num_unfinished_requests() if self._llm else 0
 
     async def close(self) -> None:
         """Stop the engine and its processes. Requests that are running end with an `EngineError`."""
@@ -113,19 +126,13 @@ class VllmEngine:
         if llm.output_handler is not None:
             llm.output_handler.cancel()  # or it reports the end of the processes as a failure
         await asyncio.to_thread(llm.shutdown, STOP_SECONDS)
+        await asyncio.sleep(0)  # for the sockets, whose end vLLM has left to this loop
+        llm.engine_core.resources.ctx.destroy(linger=0)
 
     def _living(self) -> "AsyncLLM":
         if self._llm is None:
             raise EngineDeadError("The engine was stopped.")
         return self._llm
-
-    @contextlib.contextmanager
-    def _listed(self, request_id: str) -> Iterator[None]:
-        self._running.add(request_id)
-        try:
-            yield
-        finally:
-            self._running.discard(request_id)
 
 
 @contextlib.contextmanager

@@ -1,0 +1,36 @@
+"""What we extend in vLLM is asked for by name, so that another version fails with a sentence."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from server.engine.core import SeamError, check_seams, require, scheduler_name
+
+pytestmark = pytest.mark.engine
+
+
+def test_the_installed_vllm_has_every_name_we_need() -> None:
+    """The versions that are pinned are versions that work."""
+    check_seams()
+
+
+def test_a_missing_name_is_an_error_that_names_the_tested_versions() -> None:
+    """Who installs another vLLM reads what is missing and what to install."""
+    with pytest.raises(
+        SeamError, match=r"types\.SimpleNamespace has no 'fill'.*vllm 0\.32\.0 and xgrammar 0\.2\.8"
+    ):
+        require(SimpleNamespace(), "fill")
+
+
+@pytest.mark.parametrize(
+    ("asynchronous", "name"),
+    [
+        pytest.param(False, "server.engine.core.TimedScheduler", id="cpu"),
+        pytest.param(True, "server.engine.core.TimedAsyncScheduler", id="gpu"),
+    ],
+)
+def test_the_scheduler_fits_the_engines_way_of_stepping(asynchronous: bool, name: str) -> None:
+    """On a GPU our scheduler must not switch off scheduling beside the running step."""
+    config = SimpleNamespace(scheduler_config=SimpleNamespace(async_scheduling=asynchronous))
+
+    assert scheduler_name(config) == name
