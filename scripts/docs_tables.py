@@ -11,7 +11,10 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from prometheus_client.metrics import MetricWrapperBase
+
 from server.errors import Code
+from server.metrics import EngineMetrics, Metrics
 from server.settings import Settings, default_cache, flag, specs
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -38,7 +41,29 @@ def errors_table() -> str:
     )
 
 
-TABLES: dict[str, Callable[[], str]] = {"settings": settings_table, "errors": errors_table}
+def metrics_table() -> str:
+    """Return one row for each metric of ours, those of the engine's process included."""
+    ours = Metrics()
+    holders: tuple[object, ...] = (ours, EngineMetrics())
+    ours.close()
+    metrics = [
+        each for holder in holders for each in vars(holder).values() if isinstance(each, MetricWrapperBase)
+    ]
+    return _table(("name", "type", "labels", "meaning"), sorted(set(map(_metric_row, metrics))))
+
+
+def _metric_row(metric: MetricWrapperBase) -> tuple[str, str, str, str]:
+    [described] = metric.describe()
+    name = f"{described.name}_total" if described.type == "counter" else described.name
+    labels = metric._labelnames  # noqa: SLF001 - the library tells label names nowhere else
+    return f"`{name}`", described.type, ", ".join(f"`{label}`" for label in labels), described.documentation
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "settings": settings_table,
+    "errors": errors_table,
+    "metrics": metrics_table,
+}
 
 
 def renew(page: str) -> str:

@@ -6,8 +6,10 @@ context = await start(settings, located, metrics, report=print)
 import asyncio
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from parsers.family import Family
 from server.context import Context
 from server.engine.arguments import EngineArgumentError, engine_options
 from server.engine.environment import prepare_environment
@@ -28,7 +30,8 @@ async def start(settings: Settings, located: Located, metrics: Metrics, *, repor
     with progress("Loading the tokenizer", report):
         vocabulary = await asyncio.to_thread(load_vocabulary, located.model)
     template = load_template(located, vocabulary)
-    report(f"Chat template: {template.origin}. Tool calls: {located.family.name}.")
+    family = as_trained(located.family, vocabulary.chat_template, located.template)
+    report(f"Chat template: {template.origin}. Tool calls: {family.name}.")
     with progress(f"Loading {located.model} into vLLM", report):
         engine = await start_engine(located.model, options, metrics)
     return Context(
@@ -36,7 +39,7 @@ async def start(settings: Settings, located: Located, metrics: Metrics, *, repor
         engine=engine,
         vocabulary=vocabulary,
         template=template,
-        family=located.family,
+        family=family,
         planner=SchemaPlanner(),
         metrics=metrics,
         model_names=settings.model_names,
@@ -72,6 +75,17 @@ def load_template(located: Located, vocabulary: Vocabulary) -> ChatTemplate:
         return ChatTemplate(located.template, origin="--chat-template")
     except TemplateLoadError as exc:
         raise CommandError(str(exc)) from exc
+
+
+def as_trained(family: Family, *templates: str | None) -> Family:
+    """The family as one model of it writes it: no reasoning, unless one of its templates spells the span.
+
+    Under a mask a model that was never trained to reason would be offered the span all the same.
+    """
+    span = family.reasoning
+    if span is None or any(span.end in template for template in templates if template):
+        return family
+    return replace(family, reasoning=None)
 
 
 async def start_engine(model: str, options: Mapping[str, Any], metrics: Metrics) -> VllmEngine:
