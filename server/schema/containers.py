@@ -117,7 +117,7 @@ def _note_items(atoms: Sequence[Atom], most: int | None, ledger: Ledger) -> None
         if keywords.get("minContains") != 0:
             ledger.note(node.pointer, "contains", "the mask does not look for an item")
         for keyword in ("minContains", "maxContains"):
-            if keywords.get(keyword, 0):
+            if keyword in keywords and (keyword, keywords[keyword]) != ("minContains", 0):
                 ledger.note(node.pointer, keyword, "the mask does not count matching items")
 
 
@@ -145,8 +145,7 @@ class _Object:
         self.has_closed_shape = lowering.closed and bool(declared or self.patterns) and not self.rest
 
     def lower(self) -> Masked:
-        rest = self._rest()
-        rest = self._name_rule(rest)
+        rest = self._name_rule(self._rest())
         properties: dict[str, Any] = {}
         for name in self.names:
             value = self._property(name)
