@@ -79,7 +79,7 @@ class SequenceReader:
         read = 0
         # Token by token: what comes after a stop sequence in the same output is neither checked nor counted.
         for token_id in output.token_ids:
-            checked += self._pass(self._calls.feed(self._read(token_id)))
+            checked += self._pass(self._read(token_id))
             read += 1
             if self._stop.matched:
                 break
@@ -98,23 +98,24 @@ class SequenceReader:
         return events
 
     def _pass(self, events: Iterable[Event]) -> list[Event]:
-        """Let text through the stop sequences and the answer's gate; nothing passes after a stop."""
+        """Check the calls, and take the text through stop sequences and gate; nothing passes after a stop."""
         passed: list[Event] = []
         for event in events:
             if self._stop.matched:
                 break
-            if not isinstance(event, Content):
-                self._called |= isinstance(event, CallEnd)
-                passed.append(event)
-            elif text := self._answer.feed(self._stop.feed(event.text)):
-                passed.append(Content(text))
+            for checked in self._calls.feed([event]):
+                if not isinstance(checked, Content):
+                    self._called |= isinstance(checked, CallEnd)
+                    passed.append(checked)
+                elif text := self._answer.feed(self._stop.feed(checked.text)):
+                    passed.append(Content(text))
         return passed
 
     def _end(self, *, truncated: bool) -> list[Event]:
         """Flush every stage in order: the parser, the stop sequences, the answer's gate."""
         checked: list[Event] = []
         if not self._stop.matched:
-            checked = self._pass(self._calls.feed(self._parser.finish(truncated=truncated)))
+            checked = self._pass(self._parser.finish(truncated=truncated))
         tail = self._answer.feed(self._stop.finish())
         # A stop sequence cuts an answer as the token budget does, only on the client's own wish.
         cut = truncated or self._stop.matched

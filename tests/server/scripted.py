@@ -1,7 +1,7 @@
 """A whole server whose engine is scripted: the real path, from HTTP to events, without a model.
 
-    async with serving(vocabulary, ["Hello."]) as server:
-        reply = await server.chat(messages=[…])
+async with serving(vocabulary, ["Hello."]) as server:
+    reply = await server.chat(messages=[…])
 """
 
 import json
@@ -12,6 +12,8 @@ from typing import Any
 
 import httpx2
 from openai import AsyncOpenAI
+from openai.lib.streaming.chat import ChatCompletionStreamState
+from openai.types.chat import ChatCompletionChunk
 
 from parsers.families.hermes import HERMES
 from server.app import create_app
@@ -46,6 +48,48 @@ def tool(name: str, parameters: Any = None, *, strict: bool = False) -> dict[str
     return {"type": "function", "function": {**function, "strict": strict}}
 
 
+def always(vocabulary: Vocabulary, text: str, **options: Any) -> Callable[[Asked], Script]:
+    """A model that writes the same to whatever it is asked; `options` are those of `script`."""
+    return lambda _: script(vocabulary, text, **options)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a client was told of one choice. `calls` are pairs of a name and the text of its arguments."""
+
+    content: str = ""
+    reasoning: str = ""
+    calls: tuple[tuple[str, str], ...] = ()
+    finish: str = "stop"
+    logprobs: tuple[tuple[str, float], ...] | None = None
+
+
+def told(answer: dict[str, Any]) -> list[Told]:
+    """The choices of an answer, ids aside."""
+    return [
+        Told(
+            choice["message"]["content"] or "",
+            choice["message"].get("reasoning_content", ""),
+            tuple(
+                (each["function"]["name"], each["function"]["arguments"])
+                for each in choice["message"].get("tool_calls") or ()
+            ),
+            choice["finish_reason"],
+            choice["logprobs"]
+            and tuple((each["token"], each["logprob"]) for each in choice["logprobs"]["content"]),
+        )
+        for choice in answer["choices"]
+    ]
+
+
+def fold(chunks: list[dict[str, Any]]) -> dict[str, Any]:
+    """The answer that the official SDK makes of the chunks of a stream."""
+    state: ChatCompletionStreamState[None] = ChatCompletionStreamState()
+    for chunk in chunks:
+        state.handle_chunk(ChatCompletionChunk.model_validate(chunk))
+    return state.current_completion_snapshot.model_dump()
+
+
 @dataclass(frozen=True, slots=True)
 class Server:
     """A running application, and the ways to speak to it."""
@@ -57,7 +101,9 @@ class Server:
 
     async def post(self, **body: Any) -> httpx2.Response:
         """Send a chat request with a model and a question unless `body` has its own."""
-        return await self.http.post("/v1/chat/completions", json={"model": MODEL, "messages": QUESTION, **body})
+        return await self.http.post(
+            "/v1/chat/completions", json={"model": MODEL, "messages": QUESTION, **body}
+        )
 
     async def chat(self, **body: Any) -> dict[str, Any]:
         """The body of a good answer."""
@@ -73,6 +119,12 @@ class Server:
         events = response.text.split("\n\n")
         assert events[-2:] == ["data: [DONE]", ""]
         return [json.loads(event.removeprefix("data: ")) for event in events[:-2]]
+
+    async def answers(self, **body: Any) -> list[Told]:
+        """The choices of the answer to a request that is sent twice; it must be the same when streamed."""
+        whole = told(await self.chat(**body))
+        assert told(fold(await self.stream(**body))) == whole
+        return whole
 
     def metric(self, name: str, **labels: str) -> float:
         """The value of one of our metrics."""
@@ -105,7 +157,10 @@ async def serving(
     )
     http = client_of(create_app(context))
     sdk = AsyncOpenAI(
-        base_url="http://strictcall.test/v1", api_key="x", http_client=client_of(create_app(context)), max_retries=0
+        base_url="http://strictcall.test/v1",
+        api_key="x",
+        http_client=client_of(create_app(context)),
+        max_retries=0,
     )
     try:
         yield Server(context, engine, http, sdk)
@@ -113,6 +168,3 @@ async def serving(
         await http.aclose()
         await sdk.close()
         context.metrics.close()
-
-
-Answer = Callable[[Asked], Script]
