@@ -8,7 +8,7 @@ Every node is `Located`, so that two uses of one node are the same node however 
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, unquote
@@ -78,6 +78,7 @@ class Document:
         self.draft = draft
         self._anchors: dict[str, Located] = {}
         self._embedded: set[str] = set()
+        self._read: dict[str, dict[str, Any]] = {}
         for node in self.walk():
             self._index(node)
 
@@ -99,17 +100,22 @@ class Document:
             node = pending.pop()
             yield node
             if isinstance(node.schema, dict):
-                pending.extend(child for _, child in _children(node))
+                pending.extend(child for _, child in _children(node, node.schema))
 
     def read(self, node: Located) -> dict[str, Any]:
         """The keywords of a node, which is not a boolean: spelled as in 2020-12, each subschema `Located`."""
+        if node.pointer not in self._read:
+            self._read[node.pointer] = self._read_afresh(node)
+        return {name: value for name, value in self._read[node.pointer].items() if name not in node.dropped}
+
+    def _read_afresh(self, node: Located) -> dict[str, Any]:
         keywords = modernise(node.schema, self.draft)
+        for unread in ("$defs", "definitions"):
+            keywords.pop(unread, None)
         maps: dict[str, dict[str, Located]] = {}
         lists: dict[str, list[Located]] = {}
-        for path, child in _children(node):
+        for path, child in _children(node, tuple(keywords)):
             name = str(path[0])
-            if name not in keywords:
-                continue
             if len(path) == 1:
                 keywords[name] = child
             elif isinstance(path[1], int):
@@ -121,7 +127,7 @@ class Document:
         _spell_tuples(keywords)
         if isinstance(keywords.get("dependencies"), dict):
             _split_dependencies(keywords, maps.get("dependencies", {}))
-        return {name: value for name, value in keywords.items() if name not in node.dropped}
+        return keywords
 
     def resolve(self, reference: str) -> Located | None:
         """Follow a reference inside this document; None if it leads elsewhere, or nowhere."""
@@ -176,20 +182,20 @@ def _step(value: Any, token: str) -> str | int | None:
     return None
 
 
-def _children(node: Located) -> Iterator[tuple[tuple[str | int, ...], Located]]:
+def _children(node: Located, names: Container[str]) -> Iterator[tuple[tuple[str | int, ...], Located]]:
     schema: Mapping[str, Any] = node.schema
     for name in (*_MAPS, "dependencies"):
-        value = schema.get(name)
+        value = schema.get(name) if name in names else None
         if isinstance(value, dict):
             for key, child in value.items():
                 if isinstance(child, dict | bool):
                     yield (name, key), node.child(name, key)
     for name in (*_LISTS, "items"):
-        value = schema.get(name)
+        value = schema.get(name) if name in names else None
         if isinstance(value, list):
             yield from (((name, index), node.child(name, index)) for index in range(len(value)))
     for name in _SINGLES:
-        if isinstance(schema.get(name), dict | bool):
+        if name in names and isinstance(schema[name], dict | bool):
             yield (name,), node.child(name)
 
 

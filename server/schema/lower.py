@@ -25,7 +25,7 @@ from server.schema.scalars import Masked, number, string
 from server.schema.unions import any_of, are_disjoint
 from server.schema.unmasked import Ledger
 
-MAX_NODES = 20_000
+MAX_NODES = 5_000
 """Nodes of the rewritten schema, which spreading may make larger than the schema itself."""
 MAX_ALTERNATIVES = 64
 """Combinations of `anyOf` and `oneOf` branches of one node that are spelled out."""
