@@ -1,6 +1,6 @@
 r"""A family's record and a request's tools to an XGrammar structural tag: the mask of a whole answer.
 
-With the tool `f`, and one or two calls of it, Hermes gives the span of `_reasoning` and then
+With the tool `f`, and one or two calls of it, Hermes gives the reasoning span and then
 
     {"type": "sequence", "elements": [
         {"type": "tag",
@@ -50,9 +50,8 @@ def structural_tag(
     """
     body = _body(family, tools, at_least, at_most, answer)
     if family.reasoning:
-        forbidden = [family.call.begin] if tools else []
-        span = _span(family.reasoning, forbidden, opens_reasoning=opens_reasoning)
-        body = _sequence(span, body)
+        excluded = [family.call.begin] if tools else []
+        body = _sequence(_span(family.reasoning, excluded, opens_reasoning=opens_reasoning), body)
     return {"type": "structural_tag", "format": body}
 
 
@@ -60,9 +59,9 @@ def _body(
     family: Family, tools: Sequence[CallableTool], at_least: int, at_most: int, answer: Format | None
 ) -> Format:
     """All that follows the reasoning span."""
-    calls = _calls(family.call, tools, at_least=max(at_least, 1), at_most=at_most) if tools else None
-    if calls is None:
+    if not tools:
         return _free_text(family, tools) if answer is None else answer
+    calls = _calls(family.call, tools, at_least=max(at_least, 1), at_most=at_most)
     if at_least:
         return calls
     if answer is None:
