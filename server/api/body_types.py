@@ -64,7 +64,7 @@ def by_member(key: str, *values: str) -> Discriminator:
         chosen = value.get(key) if isinstance(value, dict) else getattr(value, key, None)
         return TAG + chosen if chosen in values else None
 
-    return _Choice(tag, "not_a_member", "Unknown member", {"key": key, "values": values})
+    return _Choice(tag, "not_a_member", "Unknown member", {"key": key, "values": values})  # type: ignore[dict-item]  # a context takes any value
 
 
 def by_kind(expected: str) -> Discriminator:

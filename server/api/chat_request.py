@@ -116,7 +116,7 @@ Stop = Annotated[
 class ChatRequestBody(RequestBody):
     """What a client may ask of Chat Completions."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": EXAMPLES})
+    model_config = ConfigDict(json_schema_extra={"examples": [*EXAMPLES]})
 
     model: NonEmptyText
     messages: Annotated[list[ChatMessage], Field(min_length=1, fail_fast=True)]

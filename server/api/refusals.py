@@ -136,9 +136,7 @@ def _number_kind(bound: float, integer: Code, decimal: Code) -> tuple[Code, str]
 
 
 def _short(number: float) -> str:
-    if isinstance(number, float):
-        return f"{number:g}"
     # Python refuses to write an int of more than 4300 digits.
-    if abs(number) >= 10**MAX_VALUE:
+    if not isinstance(number, float) and abs(number) >= 10**MAX_VALUE:
         return f"a number of more than {MAX_VALUE} digits"
-    return str(number)
+    return f"{number:g}" if isinstance(number, float) else str(number)
