@@ -132,11 +132,11 @@ def cut(text: str, limit: int) -> str:
 
 
 def _number_kind(bound: float, integer: Code, decimal: Code) -> tuple[Code, str]:
-    return (decimal, "decimal") if isinstance(bound, float) else (integer, "integer")
+    return (decimal, "decimal") if type(bound) is float else (integer, "integer")
 
 
 def _short(number: float) -> str:
+    if type(number) is float:
+        return f"{number:g}"
     # Python refuses to write an int of more than 4300 digits.
-    if not isinstance(number, float) and abs(number) >= 10**MAX_VALUE:
-        return f"a number of more than {MAX_VALUE} digits"
-    return f"{number:g}" if isinstance(number, float) else str(number)
+    return str(number) if abs(number) < 10**MAX_VALUE else f"a number of more than {MAX_VALUE} digits"
