@@ -14,6 +14,8 @@ from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from pydantic import ValidationError
+
 from server.engine.environment import multiprocess_metrics, prepare_environment
 from server.engine.protocol import EngineDeadError, EngineError, Finish, Output, TokenLogprob
 from server.request import SamplingParams
@@ -85,7 +87,7 @@ class VllmEngine:
                 # In no variable: vLLM keeps a traceback that keeps this frame, which would keep the engine.
                 return cls(AsyncLLM.from_vllm_config(config), version=f"vllm {vllm.__version__}")
         except (SeamError, OSError, RuntimeError, TypeError, ValueError) as error:
-            raise EngineError(f"vLLM could not start with the model {model!r}: {error}") from error
+            raise EngineError(f"vLLM could not start with the model {model!r}: {reason_of(error)}") from error
 
     async def generate(
         self, request_id: str, prompt: Sequence[int], sampling: SamplingParams, structural_tag: str | None
@@ -135,6 +137,13 @@ class VllmEngine:
         return self._llm
 
 
+def reason_of(error: Exception) -> str:
+    """Return what an exception says, without the frame that pydantic sets around it."""
+    if isinstance(error, ValidationError):
+        return "; ".join(found["msg"] for found in error.errors(include_url=False, include_input=False))
+    return str(error) or str(error.__cause__) or type(error).__name__
+
+
 @contextlib.contextmanager
 def translated_errors() -> Iterator[None]:
     """Turn vLLM's exceptions into those of the protocol."""
@@ -146,8 +155,7 @@ def translated_errors() -> Iterator[None]:
     except VllmDeadError as error:
         raise EngineDeadError("The engine has stopped. Its log says why.") from error
     except (VLLMError, ValueError) as error:
-        reason = str(error) or str(error.__cause__) or type(error).__name__
-        raise EngineError(f"The engine refused the request: {reason}") from error
+        raise EngineError(f"The engine refused the request: {reason_of(error)}") from error
 
 
 def sampling_parameters(
@@ -187,7 +195,7 @@ def to_output(step: "vllm.RequestOutput", alternatives: int) -> Output:
     [completion] = step.outputs
     reason = completion.finish_reason
     if reason is not None and reason not in FINISHES:
-        raise EngineError(f"The engine gave the request up ({reason}). Its log says why.")
+        raise EngineError(f"The engine gave the request up: {reason}.")
     token_ids = tuple(completion.token_ids)
     return Output(
         token_ids=token_ids,
