@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
-from parsers.events import Malformed
+from parsers.events import Malformed, Reason
 from server.constrain import CallRule, Constraint
 from server.metrics import Metrics
 from server.request import Request
@@ -59,7 +59,9 @@ class RequestObserver:
         if not self._request.callable_tools:
             return  # no call was possible: what looks like one is text
         self._metrics.parse_failures.labels(family=self._family, reason=failure.reason.value).inc()
-        log.warning("unreadable call: %s, %d characters", failure.reason.value, len(failure.raw))
+        # A budget that ends inside a call is the client's choice; anything else is the model's fault.
+        level = logging.INFO if failure.reason is Reason.TRUNCATED else logging.WARNING
+        log.log(level, "unreadable call: %s, %d characters", failure.reason.value, len(failure.raw))
 
     def schema_violated(self, name: str, errors: Sequence[InstanceError]) -> None:
         for error in errors:

@@ -43,6 +43,9 @@ CPU_OPTIONS: Mapping[str, Any] = {
 STOP_SECONDS = 20.0
 """How long the engine's processes may take to end before they are killed: they have much memory to return."""
 
+LEAST_TOP_P = 1e-6
+"""What stands for OpenAI's `top_p: 0`, the likeliest token alone, which vLLM does not take."""
+
 FINISHES = {"stop": Finish.STOP, "length": Finish.LENGTH}
 
 
@@ -173,6 +176,8 @@ def sampling_parameters(
         "repetition_penalty": sampling.repetition_penalty,
     }
     drawn = {name: defaults.get(name) if value is None else value for name, value in chosen.items()}
+    if drawn["top_p"] == 0:
+        drawn["top_p"] = LEAST_TOP_P
     return vllm.SamplingParams(
         **{name: value for name, value in drawn.items() if value is not None},
         frequency_penalty=sampling.frequency_penalty,

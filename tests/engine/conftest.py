@@ -5,20 +5,37 @@ while a test awaits. A server built on it runs as a task of the same loop; a blo
 SDK, a subprocess) must be awaited through `asyncio.to_thread`.
 """
 
+import asyncio
 import importlib.util
+import socket
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import httpx2
 import pytest
 import pytest_asyncio
+import uvicorn
+from openai import AsyncOpenAI
+from openai.lib.streaming.chat import ChatCompletionStreamState
+from openai.types.chat import ChatCompletionChunk
+from prometheus_client.parser import text_string_to_metric_families
 from tokenizers import Tokenizer
 
+from parsers.families.hermes import HERMES
+from server.app import create_app
+from server.context import Context
 from server.default_model import DefaultModelError, prepare
 from server.engine.vllm import VllmEngine
 from server.metrics import Metrics
+from server.schema.plan import SchemaPlanner
+from server.settings import DEFAULT_MODEL, Settings, default_cache
+from server.start import as_trained
+from server.template import choose_template
+from server.vocabulary import Vocabulary
 
-CACHE = Path.home() / ".cache" / "strictcall" / "models"
+MODEL = DEFAULT_MODEL
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +58,7 @@ async def _running() -> AsyncIterator[RunningEngine]:
     if importlib.util.find_spec("vllm") is None:
         pytest.skip("vLLM is not installed")
     try:
-        model = prepare(CACHE, print)
+        model = prepare(default_cache() / "models", print)
     except DefaultModelError as error:
         pytest.skip(str(error))
     metrics = Metrics(families=("hermes",))
@@ -49,3 +66,72 @@ async def _running() -> AsyncIterator[RunningEngine]:
     yield RunningEngine(engine, model, Tokenizer.from_file(str(model / "tokenizer.json")), metrics)
     await engine.close()
     metrics.close()
+
+
+@dataclass(frozen=True, slots=True)
+class RunningServer:
+    """The whole server on the real engine, on a port of this machine."""
+
+    context: Context
+    base_url: str
+    """Ends in `/v1`, as an SDK wants it."""
+    sdk: AsyncOpenAI
+    http: httpx2.AsyncClient
+
+    async def chat(self, **body: Any) -> dict[str, Any]:
+        """The body of a good answer."""
+        response = await self.http.post("/v1/chat/completions", json={"model": MODEL, **body})
+        assert response.status_code == 200, response.text
+        answer: dict[str, Any] = response.json()
+        return answer
+
+    async def stream(self, **body: Any) -> dict[str, Any]:
+        """A streamed answer, folded by the official SDK's own accumulator."""
+        state: ChatCompletionStreamState[None] = ChatCompletionStreamState()
+        chunks = await self.sdk.chat.completions.create(
+            model=MODEL, stream=True, stream_options={"include_usage": True}, **body
+        )
+        async for chunk in chunks:
+            assert isinstance(chunk, ChatCompletionChunk)
+            state.handle_chunk(chunk)
+        return state.current_completion_snapshot.model_dump()
+
+    def metric(self, name: str, **labels: str) -> float:
+        """The sum of a metric's samples that have these labels."""
+        families = text_string_to_metric_families(self.context.metrics.render().decode())
+        samples = [sample for family in families for sample in family.samples if sample.name == name]
+        return sum(sample.value for sample in samples if labels.items() <= sample.labels.items())
+
+
+@pytest_asyncio.fixture(scope="session", name="server")
+async def _server(running: RunningEngine) -> AsyncIterator[RunningServer]:
+    vocabulary = Vocabulary.load(str(running.model))
+    context = Context(
+        settings=Settings(),
+        engine=running.engine,
+        vocabulary=vocabulary,
+        template=choose_template(vocabulary.chat_template, HERMES.name),
+        family=as_trained(HERMES, vocabulary.chat_template),
+        planner=SchemaPlanner(),
+        metrics=running.metrics,
+        model_names=(MODEL,),
+        created=1,
+    )
+    # The fixture of the engine closes it, and not the application.
+    config = uvicorn.Config(create_app(context), lifespan="off", log_level="warning", ws="none")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        uvicorn_server = uvicorn.Server(config)
+        serving = asyncio.create_task(uvicorn_server.serve(sockets=[listener]))
+        origin = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        async with (
+            httpx2.AsyncClient(base_url=origin, timeout=300) as http,
+            AsyncOpenAI(base_url=f"{origin}/v1", api_key="none", timeout=300, max_retries=0) as sdk,
+        ):
+            yield RunningServer(context, f"{origin}/v1", sdk, http)
+        uvicorn_server.should_exit = True
+        await serving
+
+
+@pytest.fixture(scope="session", name="base_url")
+def _base_url(server: RunningServer) -> str:
+    return server.base_url
