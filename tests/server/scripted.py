@@ -23,7 +23,7 @@ from server.engine.scripted import Asked, Script, ScriptedEngine, Scripts
 from server.metrics import Metrics
 from server.schema.plan import SchemaPlanner
 from server.settings import Settings
-from server.template import choose_template
+from server.template import ChatTemplate, choose_template
 from server.vocabulary import Vocabulary
 from tests.server.shell import client_of
 
@@ -138,17 +138,26 @@ class Server:
 
 @asynccontextmanager
 async def serving(
-    vocabulary: Vocabulary, scripts: list[str] | Scripts, settings: Settings | None = None, **options: Any
+    vocabulary: Vocabulary,
+    scripts: list[str] | Scripts,
+    settings: Settings | None = None,
+    *,
+    template: str | None = None,
 ) -> AsyncIterator[Server]:
-    """Serve `scripts`: texts that the model writes one token a step, or scripts of the engine."""
+    """Serve `scripts`: texts that the model writes one token a step, or scripts of the engine.
+
+    `template` is Jinja to use in place of the chat template that the server would choose.
+    """
     if isinstance(scripts, list):
         scripts = [script(vocabulary, text) if isinstance(text, str) else text for text in scripts]
-    engine = ScriptedEngine(scripts, **options)
+    engine = ScriptedEngine(scripts)
     context = Context(
         settings=settings or Settings(),
         engine=engine,
         vocabulary=vocabulary,
-        template=choose_template(vocabulary.chat_template, HERMES.name),
+        template=choose_template(vocabulary.chat_template, HERMES.name)
+        if template is None
+        else ChatTemplate(template, origin="a test"),
         family=HERMES,
         planner=SchemaPlanner(),
         metrics=Metrics(families=(HERMES.name,)),
