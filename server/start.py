@@ -4,8 +4,9 @@ context = await start(settings, located, metrics, report=print)
 """
 
 import asyncio
+import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,10 +14,12 @@ from parsers.family import Family
 from server.context import Context
 from server.engine.arguments import EngineArgumentError, engine_options
 from server.engine.environment import prepare_environment
-from server.engine.protocol import EngineError
+from server.engine.protocol import Engine, EngineError
 from server.engine.vllm import VllmEngine
 from server.locate import Located
 from server.metrics import Metrics
+from server.request import SamplingParams
+from server.schema.fragments import MAX_COUNTED
 from server.schema.plan import SchemaPlanner
 from server.settings import Settings, SettingsError
 from server.template import ChatTemplate, TemplateLoadError, choose_template
@@ -34,13 +37,16 @@ async def start(settings: Settings, located: Located, metrics: Metrics, *, repor
     report(f"Chat template: {template.origin}. Tool calls: {family.name}.")
     with progress(f"Loading {located.model} into vLLM", report):
         engine = await start_engine(located.model, options, metrics)
+    planner = SchemaPlanner()
+    with progress("Warming up", report):
+        await warm_up(engine, planner, prompt=vocabulary.encode("Hi"))
     return Context(
         settings=settings,
         engine=engine,
         vocabulary=vocabulary,
         template=template,
         family=family,
-        planner=SchemaPlanner(),
+        planner=planner,
         metrics=metrics,
         model_names=settings.model_names,
         created=int(time.time()),
@@ -86,6 +92,21 @@ def as_trained(family: Family, *templates: str | None) -> Family:
     if span is None or any(span.end in template for template in templates if template):
         return family
     return replace(family, reasoning=None)
+
+
+async def warm_up(engine: Engine, planner: SchemaPlanner, *, prompt: Sequence[int]) -> None:
+    """Generate one token under the grammar that costs most when it is new: a string of bounded length.
+
+    XGrammar's compiler remembers the parts of a grammar by their structure, and this one has those of every
+    shorter bound in it. Otherwise the first request with a bounded string would wait for seconds.
+    """
+    bounded = planner.plan({"type": "string", "maxLength": MAX_COUNTED}, closed=True).format
+    tag = json.dumps({"type": "structural_tag", "format": bounded})
+    try:
+        async for _ in engine.generate("warm-up", prompt, SamplingParams(max_tokens=1), tag):
+            pass
+    except EngineError as exc:
+        raise CommandError(f"The engine cannot generate: {exc}") from exc
 
 
 async def start_engine(model: str, options: Mapping[str, Any], metrics: Metrics) -> VllmEngine:

@@ -67,8 +67,11 @@ def bind(host: str, port: int) -> socket.socket:
 def serve(settings: Settings, listener: socket.socket, report: Say) -> int:
     located = locate(settings, report=report)
     # From here on it is slow: frameworks are imported, which neither `--help` nor a mistake should wait for.
+    from prometheus_client import disable_created_metrics
+
     from server.metrics import Metrics
 
+    disable_created_metrics()  # type: ignore[no-untyped-call]  # a birthday beside each series, which nobody reads
     metrics = Metrics(families=(located.family.name,))
     on_stop(abandon(metrics.close))
     with asyncio.Runner(loop_factory=event_loop) as runner:

@@ -7,9 +7,19 @@ import pytest
 
 from parsers.families.hermes import HERMES
 from server.default_model import prepare
+from server.engine.protocol import EngineError
+from server.engine.scripted import Script, ScriptedEngine
 from server.locate import Located
+from server.schema.plan import SchemaPlanner
 from server.settings import default_cache
-from server.start import load_template, load_vocabulary, not_installed, read_engine_args
+from server.start import (
+    as_trained,
+    load_template,
+    load_vocabulary,
+    not_installed,
+    read_engine_args,
+    warm_up,
+)
 from server.terminal import CommandError
 from server.vocabulary import Vocabulary
 
@@ -63,3 +73,30 @@ def test_a_missing_engine_is_told_with_the_way_out() -> None:
 
     assert "vllm" in message
     assert "strictcall[cpu]" in message
+
+
+def test_a_model_reasons_only_if_one_of_its_templates_spells_the_span() -> None:
+    """A model that was not trained to reason is not offered the span by its mask."""
+    assert as_trained(HERMES, "{{ messages }}", None).reasoning is None
+    assert as_trained(HERMES, None, "…</think>…") == HERMES
+    assert as_trained(HERMES, None).reasoning is None
+
+
+async def test_the_warm_up_asks_for_one_token_of_the_costliest_grammar() -> None:
+    """One token is enough: the grammar is compiled before it."""
+    engine = ScriptedEngine([Script([(1,)])])
+
+    await warm_up(engine, SchemaPlanner(), prompt=[7])
+
+    [asked] = engine.asked
+    assert asked.prompt == (7,)
+    assert asked.sampling.max_tokens == 1
+    assert "structural_tag" in (asked.structural_tag or "")
+
+
+async def test_an_engine_that_cannot_generate_is_told_at_start() -> None:
+    """A server that could not answer does not say it is ready."""
+    engine = ScriptedEngine([Script([], error=EngineError("no kernel"))])
+
+    with pytest.raises(CommandError, match="cannot generate: no kernel"):
+        await warm_up(engine, SchemaPlanner(), prompt=[7])
