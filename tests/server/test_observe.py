@@ -55,11 +55,16 @@ def test_calls_are_counted_by_choice_and_by_what_held_them(
 def test_unreadable_calls_are_counted_by_reason_and_not_quoted(
     metrics: Metrics, reason: Reason, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The log has the reason and the size; what the model wrote is the user's."""
-    observer_of(metrics).call_unreadable(Malformed("<tool_call>secret", reason))
+    """The log has the reason and the size; what the model wrote is the user's.
+
+    A budget that ends inside a call is the client's choice and no warning.
+    """
+    with caplog.at_level(logging.INFO):
+        observer_of(metrics).call_unreadable(Malformed("<tool_call>secret", reason))
 
     assert value(metrics, f'strictcall_parse_failures_total{{family="hermes",reason="{reason}"}}') == 1
     assert caplog.messages == [f"unreadable call: {reason}, 17 characters"]
+    assert (caplog.records[0].levelno == logging.WARNING) is (reason is not Reason.TRUNCATED)
 
 
 def test_where_no_call_is_possible_nothing_is_an_unreadable_one(metrics: Metrics) -> None:
