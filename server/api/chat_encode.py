@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from parsers.events import CallArguments, CallBegin, Content, Event, Reasoning
+from parsers.events import CallArguments, CallBegin, Content, Event, Reasoning, merge
 from server.engine.protocol import TokenLogprob
 from server.errors import ApiError
 from server.observe import Usage
@@ -207,7 +207,7 @@ class ChatStream:
         return f"data: {json.dumps(error.body(), ensure_ascii=False)}\n\n".encode() + DONE
 
     def _deltas(self, events: Iterable[Event]) -> Iterable[dict[str, Any]]:
-        for event in merged(events):
+        for event in merge(events):
             match event:
                 case Content(text):
                     yield {"content": text}
@@ -231,19 +231,3 @@ class ChatStream:
             self._logprobs[index] = []
         choice = {"index": index, "delta": delta, "logprobs": logprobs, "finish_reason": reason}
         return f'{self._head}"choices": [{json.dumps(choice, ensure_ascii=False)}]{self._tail}'.encode()
-
-
-def merged(events: Iterable[Event]) -> list[Event]:
-    """Join neighbours that say one thing in pieces, as an engine step of several tokens brings them."""
-    joined: list[Event] = []
-    for event in events:
-        match joined[-1:], event:
-            case [Content(before)], Content(text):
-                joined[-1] = Content(before + text)
-            case [Reasoning(before)], Reasoning(text):
-                joined[-1] = Reasoning(before + text)
-            case [CallArguments(index, before)], CallArguments(same, text) if same == index:
-                joined[-1] = CallArguments(index, before + text)
-            case _:
-                joined.append(event)
-    return joined

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from parsers.events import CallArguments, CallBegin, CallEnd, Content, Event, Reasoning
-from server.api.chat_encode import ChatResponse, ChatShape, ChatStream, merged
+from server.api.chat_encode import ChatResponse, ChatShape, ChatStream
 from server.errors import ApiError, Code
 from server.observe import Usage
 from server.sequence import FinishReason, Step
@@ -166,14 +166,13 @@ def test_an_error_in_a_stream_is_an_event_that_the_sdks_raise() -> None:
     assert raw.endswith("data: [DONE]\n\n")
 
 
-def test_pieces_of_one_step_become_one_delta() -> None:
-    """A step of several tokens costs one chunk a kind, and different calls stay apart."""
-    events: list[Event] = [
-        *(Content("a"), Content("b"), Reasoning("r"), Reasoning("s"), Content("c")),
-        *(CallArguments(0, "1"), CallArguments(0, "2"), CallArguments(1, "3")),
-    ]
+def test_pieces_of_one_step_become_one_delta(vocabulary: Vocabulary) -> None:
+    """A step of several tokens costs one chunk a kind."""
+    step = Step(
+        0, (Content("a"), Content("b"), CallBegin(0, "f"), CallArguments(0, "{"), CallArguments(0, "}"))
+    )
 
-    assert merged(events) == [
-        *(Content("ab"), Reasoning("rs"), Content("c")),
-        *(CallArguments(0, "12"), CallArguments(1, "3")),
-    ]
+    found = deltas(stream([step], vocabulary))
+
+    assert found[1] == {"content": "ab"}
+    assert found[3:] == [{"tool_calls": [{"index": 0, "function": {"arguments": "{}"}}]}]
