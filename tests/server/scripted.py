@@ -82,6 +82,13 @@ def told(answer: dict[str, Any]) -> list[Told]:
     ]
 
 
+def chunks_of(response: httpx2.Response) -> list[dict[str, Any]]:
+    """The events of a stream, which must be complete; an error may be the last."""
+    events = response.text.split("\n\n")
+    assert events[-2:] == ["data: [DONE]", ""]
+    return [json.loads(event.removeprefix("data: ")) for event in events[:-2]]
+
+
 def fold(chunks: list[dict[str, Any]]) -> dict[str, Any]:
     """The answer that the official SDK makes of the chunks of a stream."""
     state: ChatCompletionStreamState[None] = ChatCompletionStreamState()
@@ -116,9 +123,7 @@ class Server:
         """The chunks of a streamed answer, errors included."""
         response = await self.post(stream=True, **body)
         assert response.status_code == 200, response.text
-        events = response.text.split("\n\n")
-        assert events[-2:] == ["data: [DONE]", ""]
-        return [json.loads(event.removeprefix("data: ")) for event in events[:-2]]
+        return chunks_of(response)
 
     async def answers(self, **body: Any) -> list[Told]:
         """The choices of the answer to a request that is sent twice; it must be the same when streamed."""

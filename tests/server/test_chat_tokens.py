@@ -1,7 +1,10 @@
 """A chat answer token by token: stop sequences, logprobs, usage, and a stream that is the whole answer."""
 
+import json
+from collections.abc import AsyncIterator
 from typing import Any
 
+import httpx2
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -11,7 +14,7 @@ from server.engine.scripted import Script
 from server.request import SamplingParams
 from server.settings import Settings, ToolMask
 from server.vocabulary import Vocabulary
-from tests.server.scripted import Told, always, call, fold, script, serving, told, tool
+from tests.server.scripted import Server, Told, always, call, chunks_of, fold, script, serving, told, tool
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 LIMA = ("look", '{"city": "Lima"}')
@@ -103,39 +106,84 @@ async def test_a_stream_tells_its_usage_only_when_asked(
     assert all(chunk["choices"] for chunk in chunks[:-1])
 
 
-ARGUMENTS = st.dictionaries(st.text(max_size=3), st.integers() | st.text(max_size=5) | st.none(), max_size=2)
+TAGS = {
+    "type": "object",
+    "properties": {"tags": {"type": "array", "items": {"type": "string"}, "uniqueItems": True}},
+    "required": ["tags"],
+}
+MIXED = [tool("look", CITY, strict=True), tool("tag", TAGS, strict=True), tool("ping")]
+TAGGED = {"type": "json_schema", "json_schema": {"name": "out", "schema": TAGS, "strict": True}}
+NAMED = {"type": "function", "function": {"name": "tag"}}
+ARGUMENTS = st.dictionaries(
+    st.sampled_from(["city", "n"]), st.integers() | st.text(max_size=5) | st.none(), max_size=2
+)
 PIECES = st.one_of(
     st.text(max_size=8),
     st.sampled_from(
-        ["<tool_call>", "</tool_call>", "<think>", "</think>", "\n", "{", "}", '"', "東🍋", "END", "EN"]
+        ["<tool_call>", "</tool_call>", "<think>", "</think>", "\n", "{", "}", "東🍋", "END", "EN"]
     ),
-    st.sampled_from(
-        ["<tool_call>\n{", '<tool_call>\n{"name": "look"', call("gone", {}), "<tool_call>[]</tool_call>"]
-    ),
+    st.sampled_from(['<tool_call>\n{"name": "look"', call("gone", {}), "<tool_call>[]</tool_call>"]),
+    st.sampled_from([json.dumps({"tags": tags}) for tags in (["a"], ["a", "a"])]),
+    st.sampled_from([call("tag", {"tags": tags}) for tags in (["a"], ["a", "a"])]),
     st.builds(call, st.sampled_from(["look", "ping"]), ARGUMENTS),
     st.builds("<think>{}</think>".format, st.text(max_size=8)),
 )
+BODIES = st.fixed_dictionaries(
+    {
+        "tool_choice": st.sampled_from(["auto", "required", "none", NAMED]),
+        "response_format": st.sampled_from([None, {"type": "json_object"}, TAGGED]),
+        "stop": st.sampled_from([None, ["END"], ["\n", "}"]]),
+        "max_tokens": st.sampled_from([None, None, 5, 20]),
+        "logprobs": st.booleans(),
+    }
+)
 
 
-@pytest.mark.parametrize("mask", ToolMask)
+def outcome(response: httpx2.Response) -> list[Told] | str:
+    """What a client makes of a response, streamed or not: choices, or the code of an error."""
+    if not response.headers["content-type"].startswith("text/event-stream"):
+        body = response.json()
+        return told(body) if response.status_code == 200 else str(body["error"]["code"])
+    *chunks, last = chunks_of(response)
+    return str(last["error"]["code"]) if "error" in last else told(fold([*chunks, last]))
+
+
+@pytest.fixture(name="replaying", params=ToolMask)
+async def _replaying(
+    vocabulary: Vocabulary, request: pytest.FixtureRequest
+) -> AsyncIterator[tuple[Server, list[Script]]]:
+    """A server that replays the scripts in the list beside it."""
+    scripts: list[Script] = []
+    async with serving(vocabulary, lambda _: scripts.pop(0), Settings(tool_mask=request.param)) as server:
+        yield server, scripts
+
+
 @given(
     pieces=st.lists(PIECES, max_size=6),
-    size=st.integers(1, 9),
+    size=st.integers(2, 9),
     finish=st.sampled_from(Finish),
-    stop=st.sampled_from([None, ["END"], ["\n", "}"]]),
+    body=BODIES,
 )
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_a_stream_folds_to_the_answer_that_is_not_streamed(
-    vocabulary: Vocabulary, mask: ToolMask, pieces: list[str], size: int, finish: Finish, stop: Any
+    vocabulary: Vocabulary,
+    replaying: tuple[Server, list[Script]],
+    pieces: list[str],
+    size: int,
+    finish: Finish,
+    body: dict[str, Any],
 ) -> None:
-    """Whatever a model writes and however its tokens come, the SDK's accumulator makes the same message."""
-    text = "".join(pieces) or "a"
-    sizes = [size, size, 1]
-    scripts = [script(vocabulary, text, finish=finish, size=each) for each in sizes]
-    async with serving(vocabulary, scripts, Settings(tool_mask=mask)) as server:
-        whole = await server.chat(tools=TOOLS, stop=stop)
-        streamed = fold(await server.stream(tools=TOOLS, stop=stop))
-        slow = await server.chat(tools=TOOLS, stop=stop)
+    """Whatever a model writes and however its tokens come, the SDK makes the same answer or error of it."""
+    server, scripts = replaying
+    steps = script(vocabulary, "".join(pieces) or "a", finish=finish).deltas
+    ids = [token_id for step in steps for token_id in step]
+    logprobs = [TokenLogprob(token_id, -float(at)) for at, token_id in enumerate(ids)]
+    grouped = [ids[at : at + size] for at in range(0, len(ids), size)]
+    scripts[:] = [Script(each, finish, logprobs=logprobs) for each in (grouped, grouped, steps, steps)]
+    responses = [await server.post(tools=MIXED, stream=stream, **body) for stream in (False, True) * 2]
 
-    assert told(streamed) == told(whole) == told(slow)
-    assert slow["usage"] == whole["usage"]
+    whole, *others = map(outcome, responses)
+    assert scripts == []
+    assert others == [whole] * 3
+    if not isinstance(whole, str):
+        assert responses[0].json()["usage"] == responses[2].json()["usage"]
