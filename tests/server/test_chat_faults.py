@@ -1,6 +1,6 @@
 """Known faults of other servers, each as its reproducer: what a client sends, a model writes, and must come.
 
-The numbers are those of the collection of faults that the project was planned with.
+The numbers are those of our collection of faults.
 """
 
 import json
