@@ -17,10 +17,11 @@ from parsers.machine import Parser
 from server.check import check, fit
 from server.constrain import Constraint, constrain
 from server.context import Context
-from server.engine.protocol import EngineDeadError, EngineError
-from server.errors import ApiError, Code
+from server.engine.protocol import EngineError
+from server.errors import ApiError
+from server.labels import AbortCause
 from server.merge import merge
-from server.observe import AbortCause, RequestObserver, Usage
+from server.observe import RequestObserver, Usage
 from server.render import Prompt, render
 from server.request import Mode, Request, SamplingParams
 from server.sequence import FinishReason, SequenceReader, Step
@@ -76,7 +77,10 @@ class Answer:
         """Why choices that still run are ended: the client left, unless another choice has failed."""
 
     async def steps(self) -> AsyncGenerator[Step, None]:
-        """Generate all choices side by side. Raises `ApiError` if the engine, or a strict call, fails."""
+        """Generate all choices side by side.
+
+        Raises `EngineError` if the engine fails, `ApiError` (500) if a strict call or answer does.
+        """
         try:
             async with aclosing(merge([self._generate(index) for index in range(self.request.n)])) as steps:
                 async for step in steps:
@@ -118,13 +122,11 @@ class Answer:
         except (GeneratorExit, asyncio.CancelledError):
             self._observer.aborted(self._cause)
             raise
-        except (ApiError, EngineError) as error:
+        except (ApiError, EngineError):
             self._cause = AbortCause.FAILURE
             self._observer.aborted(self._cause)
-            if isinstance(error, EngineError):
-                raise _failure(error) from error
             raise
-        raise ApiError(Code.ENGINE_FAILED, "The engine ended this request without a reason.")
+        raise EngineError("it ended the request without saying why")
 
     def _reader(self) -> SequenceReader:
         context, request = self._context, self.request
@@ -148,9 +150,3 @@ def _sampling(request: Request, index: int) -> SamplingParams:
     """Choice `index` draws from a seed of its own, or all choices would be the same."""
     seed = request.sampling.seed
     return request.sampling if seed is None else replace(request.sampling, seed=(seed + index) % SEEDS)
-
-
-def _failure(error: EngineError) -> ApiError:
-    if isinstance(error, EngineDeadError):
-        return ApiError(Code.ENGINE_DEAD, "The engine has stopped. Try again when /ready answers 200.")
-    return ApiError(Code.ENGINE_FAILED, f"The engine failed this request: {error}")

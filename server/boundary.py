@@ -39,16 +39,24 @@ class Boundary:
             await self.app(scope, receive, send)
         except ClientGoneError:
             return
-        except Exception as exc:
-            error = api_error(exc, scope)
-            # An ApiError says on purpose what it says; its message may quote the model, so it is not logged.
-            if not isinstance(exc, ApiError | EngineDeadError) and error.status >= 500:
-                log.exception("%s", error.kind.name)
-            exchange = exchange_of(scope)
-            exchange.code = error.kind.code or error.kind.name.lower()
+        except Exception as exc:  # noqa: BLE001 - nothing may leave the server but a response
+            error = recorded_error(exc, scope)
             # Once the response has begun it can only be broken off, which the client notices.
-            if exchange.status is None:
+            if exchange_of(scope).status is None:
                 await error_response(error)(scope, receive, send)
+
+
+def recorded_error(exc: Exception, scope: Scope) -> ApiError:
+    """The error that a client is told of, once the log has it.
+
+    A stream that has begun tells it as its last event.
+    """
+    error = api_error(exc, scope)
+    # An ApiError says on purpose what it says; its message may quote the model, so it is not logged.
+    if not isinstance(exc, ApiError | EngineDeadError) and error.status >= 500:
+        log.error("%s", error.kind.name, exc_info=exc)
+    exchange_of(scope).code = error.kind.code or error.kind.name.lower()
+    return error
 
 
 def api_error(exc: Exception, scope: Scope) -> ApiError:

@@ -8,7 +8,6 @@ One strict tool `f`, `tool_choice: required`:
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 import xgrammar
@@ -16,6 +15,7 @@ import xgrammar
 from parsers.family import Family
 from parsers.grammar import CallableTool, Format, structural_tag
 from server.errors import ApiError, Code
+from server.labels import Held
 from server.request import (
     AnswerFormat,
     FreeText,
@@ -38,14 +38,6 @@ from server.settings import ToolMask
 
 ANY_OBJECT = {"type": "object"}
 NO_ARGUMENTS = {"type": "object", "properties": {}, "additionalProperties": False}
-
-
-class Held(StrEnum):
-    """What held a call in form: the `constraint` label of the tool call metric."""
-
-    SCHEMA = "schema"
-    ENVELOPE = "envelope"
-    NOTHING = "none"
 
 
 @dataclass(frozen=True, slots=True)

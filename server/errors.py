@@ -39,6 +39,7 @@ class Code(Enum):
     METHOD_NOT_ALLOWED = ("method_not_allowed", 405, "invalid_request_error")
     # What the model or the server could not do.
     SCHEMA_VIOLATION = ("schema_violation", 500, "server_error")
+    UNREADABLE_CALL = ("unreadable_call", 500, "server_error")
     INTERNAL = ("internal_error", 500, "server_error")
     ENGINE_FAILED = ("engine_error", 500, "server_error")
     ENGINE_DEAD = ("engine_dead", 503, "server_error")

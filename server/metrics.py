@@ -30,11 +30,10 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from parsers.events import Reason
+from server.labels import AbortCause, Held
 
 CHOICES = ("auto", "required", "named", "allowed")
-CONSTRAINTS = ("schema", "envelope", "none")
 TOKEN_KINDS = ("prompt", "cached", "completion", "reasoning")
-ABORT_CAUSES = ("disconnect", "stop_sequence", "failure")
 
 MASK_BUCKETS = (1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 1)
 """A mask takes tens of microseconds per sequence; from a millisecond on it costs speed on a GPU."""
@@ -132,14 +131,14 @@ class Metrics:
     def _start_at_zero(self, families: Sequence[str]) -> None:
         for kind in TOKEN_KINDS:
             self.tokens.labels(kind=kind)
-        for cause in ABORT_CAUSES:
-            self.aborts.labels(cause=cause)
+        for cause in AbortCause:
+            self.aborts.labels(cause=cause.value)
         for family in families:
             for reason in Reason:
                 self.parse_failures.labels(family=family, reason=reason.value)
             for choice in CHOICES:
-                for constraint in CONSTRAINTS:
-                    self.tool_calls.labels(family=family, choice=choice, constraint=constraint)
+                for held in Held:
+                    self.tool_calls.labels(family=family, choice=choice, constraint=held.value)
 
     def _counter(self, name: str, text: str, *labels: str) -> Counter:
         return Counter(f"strictcall_{name}", text, labels, registry=self._registry)

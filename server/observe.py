@@ -8,23 +8,15 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from enum import StrEnum
 
 from parsers.events import Malformed, Reason
 from server.constrain import CallRule, Constraint
+from server.labels import AbortCause
 from server.metrics import Metrics
 from server.request import Request
 from server.schema.instance import InstanceError
 
 log = logging.getLogger(__name__)
-
-
-class AbortCause(StrEnum):
-    """Why a generation was ended before the model ended it."""
-
-    DISCONNECT = "disconnect"
-    STOP_SEQUENCE = "stop_sequence"
-    FAILURE = "failure"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,9 @@ from server.constrain import AnswerRule, CallRule, Constraint
 from server.errors import ApiError, Code
 from server.schema.instance import InstanceError, InstanceValidator, NotJsonError, parse_json
 
+NOT_RETRIED = {"x-should-retry": "false"}
+"""Tells SDKs not to try a whole generation again by themselves: that is the caller's choice."""
+
 
 class Observer(Protocol):
     """Who is told what became of each call: the metrics and the log."""
@@ -57,7 +60,7 @@ class CallGate:
         self._passed = 0
 
     def feed(self, events: Iterable[Event]) -> list[Event]:
-        """Raises `ApiError` (500 schema_violation) for a complete strict call outside its schema."""
+        """Raises `ApiError` (500) for a complete strict call outside its schema (`schema_violation`)."""
         return [checked for event in events for checked in self._check(event)]
 
     def _check(self, event: Event) -> Sequence[Event]:
@@ -93,7 +96,8 @@ class CallGate:
             return
         self._observer.schema_violated(rule.tool.name, errors)
         if rule.tool.strict:
-            raise violation(f"The model's arguments for the strict function '{rule.tool.name}'", errors)
+            subject = f"The model's call of the strict function '{rule.tool.name}'"
+            raise violation(subject, errors, passed_on=rule.streams)
 
     def _malformed(self, failure: Malformed) -> Sequence[Event]:
         """A call cut short stands as far as it was written; whatever is unreadable otherwise is text."""
@@ -101,10 +105,12 @@ class CallGate:
         if failure.index is None or self._call is None:
             return (Content(failure.raw),)
         call, self._call = self._call, None
-        if not call.passing and failure.reason is not Reason.TRUNCATED:
-            return (Content(failure.raw),)
-        self._passed += 1
-        return call.let_through()
+        if failure.reason is Reason.TRUNCATED:
+            self._passed += 1
+            return call.let_through()
+        if call.passing:
+            raise half_written(call.name, failure.reason)
+        return (Content(failure.raw),)
 
 
 class AnswerGate:
@@ -129,7 +135,8 @@ class AnswerGate:
         if complete and (errors := violations(text, self._rule.validator)):
             self._observer.schema_violated(self._rule.name, errors)
             if self._rule.strict:
-                raise violation(f"The model's answer in the strict format '{self._rule.name}'", errors)
+                subject = f"The model's answer in the strict format '{self._rule.name}'"
+                raise violation(subject, errors, passed_on=self._rule.streams)
         return "" if self._rule.streams else text
 
 
@@ -142,13 +149,22 @@ def violations(text: str, validator: InstanceValidator) -> Sequence[InstanceErro
     return validator.errors(value)
 
 
-def violation(what: str, errors: Sequence[InstanceError]) -> ApiError:
-    """The error for it. SDKs do not retry it unasked: each try is a whole generation."""
+def half_written(name: str, reason: Reason) -> ApiError:
+    """The error for a call that has begun to pass and cannot be read on: it must not look like an answer."""
+    message = (
+        f"The model's call of '{name}' became unreadable ({reason.value}) while it was written. Try again."
+    )
+    return ApiError(Code.UNREADABLE_CALL, message, headers=NOT_RETRIED)
+
+
+def violation(subject: str, errors: Sequence[InstanceError], *, passed_on: bool) -> ApiError:
+    """The error for a complete call or answer that fails its check."""
     listed = "; ".join(f"{error.path}: {error.message}" for error in errors[:5])
     more = f" (and {len(errors) - 5} more)" if len(errors) > 5 else ""
+    kept = "" if passed_on else " Nothing of it was passed on."
     return ApiError(
         Code.SCHEMA_VIOLATION,
-        f"{what} do not satisfy the schema, in rules that the mask cannot hold: {listed}{more}. "
-        "Nothing of it was passed on. Try again, or state the rule in the description.",
-        headers={"x-should-retry": "false"},
+        f"{subject} breaks the schema: {listed}{more}.{kept} The mask cannot hold these rules: "
+        "try again, or state them in the description, where the model reads them.",
+        headers=NOT_RETRIED,
     )

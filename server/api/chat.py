@@ -14,9 +14,9 @@ from server.api.chat_encode import ChatResponse, ChatShape, ChatStream
 from server.api.chat_request import ChatRequestBody
 from server.api.decode import DecodedChat, decode_chat
 from server.api.disconnect import unless_disconnected
+from server.boundary import recorded_error
 from server.context import context_of
-from server.errors import ApiError
-from server.exchange import Exchange, exchange_of
+from server.exchange import exchange_of
 from server.observe import Usage
 
 log = logging.getLogger(__name__)
@@ -34,27 +34,26 @@ async def create_chat_completion(body: ChatRequestBody, http: Request) -> Respon
     if decoded.ignored:
         log.info("ignored unknown fields: %s", ", ".join(decoded.ignored))
     answer = await prepare(decoded.request, context)
-    exchange = exchange_of(http)
     shape, n = _shape(decoded), decoded.request.n
     if not decoded.stream:
         encoder = ChatResponse(shape, context.vocabulary, n=n)
-        return JSONResponse(await unless_disconnected(http, _fold(answer, encoder, exchange)))
-    chunks = _chunks(answer, ChatStream(shape, context.vocabulary, n=n), exchange)
+        return JSONResponse(await unless_disconnected(http, _fold(answer, encoder, http)))
+    chunks = _chunks(answer, ChatStream(shape, context.vocabulary, n=n), http)
     # The first chunk is awaited here, so that an engine which refuses the request still gives a status.
     first = await unless_disconnected(http, anext(chunks))
     return StreamingResponse(_rest(first, chunks), media_type="text/event-stream", headers=STREAM_HEADERS)
 
 
-async def _fold(answer: Answer, encoder: ChatResponse, exchange: Exchange) -> dict[str, Any]:
+async def _fold(answer: Answer, encoder: ChatResponse, http: Request) -> dict[str, Any]:
     """Walk the whole path, then respond once."""
     async with aclosing(answer.steps()) as steps:
         async for step in steps:
             encoder.add(step)
-    _account(exchange, answer.usage)
+    _account(http, answer.usage)
     return encoder.body(answer.usage)
 
 
-async def _chunks(answer: Answer, encoder: ChatStream, exchange: Exchange) -> AsyncGenerator[bytes, None]:
+async def _chunks(answer: Answer, encoder: ChatStream, http: Request) -> AsyncGenerator[bytes, None]:
     """Respond step by step. An error before the first chunk is raised; after it, it is the last event."""
     begun = False
     try:
@@ -65,14 +64,15 @@ async def _chunks(answer: Answer, encoder: ChatStream, exchange: Exchange) -> As
                     begun = True
                     yield chunk
         yield encoder.close(answer.usage)
-    except ApiError as error:
+    except Exception as exc:  # the outermost place of a stream, as `Boundary` is that of a response
         if not begun:
             raise
+        error = recorded_error(exc, http.scope)
         # The status line has said 200, but for the log and the metrics this was an error.
-        exchange.status, exchange.code = error.status, error.kind.code
+        exchange_of(http).status = error.status
         yield encoder.fail(error)
     finally:
-        _account(exchange, answer.usage)
+        _account(http, answer.usage)
 
 
 async def _rest(first: bytes, chunks: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
@@ -95,5 +95,6 @@ def _shape(decoded: DecodedChat) -> ChatShape:
     )
 
 
-def _account(exchange: Exchange, usage: Usage) -> None:
+def _account(http: Request, usage: Usage) -> None:
+    exchange = exchange_of(http)
     exchange.prompt_tokens, exchange.completion_tokens = usage.prompt, usage.completion

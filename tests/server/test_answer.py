@@ -10,7 +10,7 @@ import pytest
 from parsers.events import CallArguments, CallBegin, CallEnd, Content, Event, Reasoning, merge
 from server.answer import SEEDS, Answer, prepare
 from server.context import Context
-from server.engine.protocol import EngineError
+from server.engine.protocol import EngineDeadError, EngineError
 from server.engine.scripted import Ending, Script
 from server.errors import ApiError, Code
 from server.observe import Usage
@@ -171,26 +171,17 @@ async def test_a_stop_sequence_with_the_last_token_aborts_nothing(vocabulary: Vo
         assert server.metric("strictcall_aborts_total", cause="stop_sequence") == 0
 
 
-async def test_what_the_engine_raises_is_an_error_for_the_client(vocabulary: Vocabulary) -> None:
-    """The engine's words are kept, behind our own."""
-    async with serving(vocabulary, [Script([], error=EngineError("out of pages"))]) as server:
+@pytest.mark.parametrize("error", [EngineError("out of pages"), EngineDeadError("killed")])
+async def test_what_the_engine_raises_passes_through_and_is_counted(
+    vocabulary: Vocabulary, error: EngineError
+) -> None:
+    """The boundary knows what to tell of it; here it is an abort."""
+    async with serving(vocabulary, [Script([], error=error)]) as server:
         answer = await prepare(ask(), server.context)
-        with pytest.raises(ApiError, match="The engine failed this request: out of pages") as caught:
+        with pytest.raises(type(error), match=str(error)):
             await walk(answer)
 
-        assert caught.value.kind is Code.ENGINE_FAILED
         assert server.metric("strictcall_aborts_total", cause="failure") == 1
-
-
-async def test_a_dead_engine_is_told_apart(vocabulary: Vocabulary) -> None:
-    """The client learns when to try again."""
-    async with serving(vocabulary, []) as server:
-        answer = await prepare(ask(), server.context)
-        server.engine.dead = True
-        with pytest.raises(ApiError, match="/ready") as caught:
-            await walk(answer)
-
-    assert caught.value.kind is Code.ENGINE_DEAD
 
 
 async def test_what_the_mask_does_not_hold_is_counted_once_a_request(vocabulary: Vocabulary) -> None:

@@ -108,3 +108,15 @@ async def test_what_is_refused_never_reaches_the_engine(
         assert server.engine.asked == []
         assert server.metric("strictcall_requests_total", api="chat", status=str(status)) == 1
         assert server.metric("strictcall_tokens_total", kind="prompt") == 0
+
+
+async def test_a_mistake_of_ours_in_a_stream_is_an_event_too(vocabulary: Vocabulary) -> None:
+    """Whatever goes wrong after the first chunk, the client is told and no internals are."""
+    ids = vocabulary.encode("Hello there")
+    script = Script([ids[:1], (2**40,)])  # a token that no vocabulary has
+    async with serving(vocabulary, lambda _: script) as server:
+        *_, last = await server.stream()
+
+        assert last["error"]["code"] == "internal_error"
+        assert "Traceback" not in last["error"]["message"]
+        assert server.metric("strictcall_requests_total", api="chat", status="500") == 1

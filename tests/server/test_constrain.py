@@ -7,8 +7,9 @@ import pytest
 import xgrammar as xgr
 
 from parsers.families.hermes import HERMES
-from server.constrain import Constraint, Held, constrain
+from server.constrain import Constraint, constrain
 from server.errors import ApiError, Code
+from server.labels import Held
 from server.request import (
     Grammar,
     JsonObject,

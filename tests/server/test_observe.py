@@ -5,9 +5,10 @@ import logging
 import pytest
 
 from parsers.events import Malformed, Reason
-from server.constrain import CallRule, Held
+from server.constrain import CallRule
+from server.labels import AbortCause, Held
 from server.metrics import Metrics
-from server.observe import AbortCause, RequestObserver, Usage
+from server.observe import RequestObserver, Usage
 from server.request import Message, Mode, Request, ToolChoice, ToolDefinition
 from server.schema.instance import InstanceError, InstanceValidator
 

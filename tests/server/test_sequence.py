@@ -8,9 +8,10 @@ import pytest
 from parsers.events import CallArguments, CallBegin, CallEnd, Content, Event, Malformed, Reasoning, merge
 from parsers.families.hermes import HERMES
 from parsers.machine import Parser
-from server.constrain import AnswerRule, CallRule, Constraint, Held
+from server.constrain import AnswerRule, CallRule, Constraint
 from server.engine.protocol import Finish, Output, TokenLogprob
 from server.errors import ApiError, Code
+from server.labels import Held
 from server.request import ToolDefinition
 from server.schema.instance import InstanceError, InstanceValidator
 from server.sequence import FinishReason, SequenceReader

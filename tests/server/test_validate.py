@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 import pytest
 
 from parsers.events import CallArguments, CallBegin, CallEnd, Content, Event, Malformed, Reason, Reasoning
-from server.constrain import AnswerRule, CallRule, Constraint, Held
+from server.constrain import AnswerRule, CallRule, Constraint
 from server.errors import ApiError, Code
+from server.labels import Held
 from server.request import ToolDefinition
 from server.schema.instance import InstanceError, InstanceValidator
 from server.validate import AnswerGate, CallGate
@@ -177,13 +178,13 @@ def test_a_held_call_cut_before_its_arguments_is_a_name() -> None:
     assert gate_of(Notes()).feed(events) == [CallBegin(0, "held")]
 
 
-def test_a_call_that_was_seen_and_broke_keeps_its_number() -> None:
-    """What a client has seen cannot be taken back; the next call is another."""
-    events = gate_of(Notes()).feed(
-        [CallBegin(0, "live"), Malformed("…", Reason.BAD_JSON, 0), *call(1, "live", '{"n": 1}')]
-    )
+def test_a_call_that_was_seen_and_broke_fails_the_request() -> None:
+    """What a client has seen cannot be taken back, and half a call must not look like an answer."""
+    with pytest.raises(ApiError, match="'live' became unreadable") as caught:
+        gate_of(Notes()).feed([CallBegin(0, "live"), Malformed("…", Reason.BAD_JSON, 0)])
 
-    assert events == [CallBegin(0, "live"), *call(1, "live", '{"n": 1}')]
+    assert caught.value.kind is Code.UNREADABLE_CALL
+    assert caught.value.headers == {"x-should-retry": "false"}
 
 
 def answer_gate(notes: Notes, *, strict: bool, streams: bool) -> AnswerGate:
