@@ -83,12 +83,12 @@ class Metrics:
         )
         self.time_to_first_token = self._histogram(
             "time_to_first_token_seconds",
-            "Time from request to the first token of its first choice, waiting and prompt included.",
+            "Time from request to first token, waiting and prompt included; one observation for each choice.",
             FIRST_TOKEN_BUCKETS,
         )
         self.time_per_output_token = self._histogram(
             "time_per_output_token_seconds",
-            "Mean time per token after the first, one observation for each sequence.",
+            "Mean time per token after the first; one observation for each choice.",
             PER_TOKEN_BUCKETS,
         )
         self.tokens = self._counter(
