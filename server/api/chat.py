@@ -12,6 +12,7 @@ from fastapi.responses import JSONResponse, StreamingResponse
 from server.answer import Answer, prepare
 from server.api.chat_encode import ChatResponse, ChatShape, ChatStream
 from server.api.chat_request import ChatRequestBody
+from server.api.chat_response import CHAT_RESPONSES
 from server.api.decode import DecodedChat, decode_chat
 from server.api.disconnect import unless_disconnected
 from server.boundary import recorded_error
@@ -26,7 +27,7 @@ STREAM_HEADERS = {"cache-control": "no-cache", "x-accel-buffering": "no"}
 """Neither the client nor a proxy may wait for the end of a stream."""
 
 
-@router.post("/v1/chat/completions")
+@router.post("/v1/chat/completions", responses=CHAT_RESPONSES)
 async def create_chat_completion(body: ChatRequestBody, http: Request) -> Response:
     """Answer a conversation with text, tool calls, or both."""
     context = context_of(http)

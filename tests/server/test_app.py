@@ -210,6 +210,16 @@ async def test_the_description_tells_errors_as_they_are() -> None:
         assert responses["5XX"]["content"]["application/json"]["schema"] == body
 
 
+async def test_the_description_has_both_forms_of_a_chat_answer() -> None:
+    """JSON with a schema, and the stream: a client made from the description expects what comes."""
+    async with client_of(create_app(make_context())) as client:
+        description = (await client.get("/openapi.json")).json()
+
+    content = description["paths"]["/v1/chat/completions"]["post"]["responses"]["200"]["content"]
+    assert content["application/json"]["schema"] == {"$ref": "#/components/schemas/ChatCompletionBody"}
+    assert content["text/event-stream"]["itemSchema"]["required"] == ["data"]
+
+
 async def test_the_description_asks_for_a_key_where_one_is_needed() -> None:
     """With a key set, all but the open paths say so; without one, none does."""
     app = create_app(make_context(Settings(api_key=("k",))))
