@@ -36,6 +36,10 @@ from server.schema.plan import Root, SchemaPlanner
 from server.schema.unmasked import Unmasked
 from server.settings import ToolMask
 
+BYTES = [*(bytes([value]) for value in range(256)), b"<end>"]
+END_OF_BYTES = 256
+"""A vocabulary that spells anything and is compiled for in a millisecond."""
+
 ANY_OBJECT = {"type": "object"}
 NO_ARGUMENTS = {"type": "object", "properties": {}, "additionalProperties": False}
 
@@ -185,13 +189,26 @@ def _inner(tag: Any) -> Any:
 
 
 def _checked(answer_format: Format, param: str) -> Format:
-    """Return the format if XGrammar can read it: a mistake is answered before the engine sees it."""
+    """Return the format if XGrammar can follow it: a mistake is answered before the engine sees it."""
+    tag = _compact({"type": "structural_tag", "format": answer_format})
     try:
-        xgrammar.Grammar.from_structural_tag(_compact({"type": "structural_tag", "format": answer_format}))
+        xgrammar.Grammar.from_structural_tag(tag)
+        possible = _can_begin(tag)
     except (RuntimeError, ValueError) as error:
         reason = str(error).strip().splitlines()[0][:300]
         raise ApiError(Code.INVALID_VALUE, f"Invalid '{param}': {reason}", param) from error
+    if not possible:
+        raise ApiError(Code.INVALID_VALUE, f"Invalid '{param}': no answer can match it.", param)
     return answer_format
+
+
+def _can_begin(tag: str) -> bool:
+    """Whether some first byte, or the end, passes the mask: where none does the engine fails."""
+    compiler = xgrammar.GrammarCompiler(xgrammar.TokenizerInfo(BYTES, stop_token_ids=[END_OF_BYTES]))
+    matcher = xgrammar.GrammarMatcher(compiler.compile_structural_tag(tag))
+    mask = xgrammar.allocate_token_bitmask(1, len(BYTES))
+    matcher.fill_next_token_bitmask(mask)
+    return bool(mask.any())
 
 
 def _compact(tag: Mapping[str, Any]) -> str:

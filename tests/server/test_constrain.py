@@ -288,6 +288,8 @@ def test_a_loose_format_that_no_mask_can_hold_is_any_object() -> None:
 MISTAKES = {
     "regex": (Matching("(a"), "structured_outputs.regex"),
     "grammar": (Grammar("root ::= nowhere"), "structured_outputs.grammar"),
+    "regex of nothing": (Matching(r"[^\s\S]"), "structured_outputs.regex"),
+    "grammar of nothing": (Grammar("root ::= root"), "structured_outputs.grammar"),
     "tag": (Tagged({"type": "no_such_format"}), "structured_outputs.structural_tag"),
     "tag of no object": (Tagged([1]), "structured_outputs.structural_tag"),
     "tag as text": (Tagged("{"), "structured_outputs.structural_tag"),
@@ -296,6 +298,6 @@ MISTAKES = {
 
 @pytest.mark.parametrize(("wanted", "param"), MISTAKES.values(), ids=MISTAKES)
 def test_a_mistake_in_a_format_is_refused_before_the_engine_sees_it(wanted: Any, param: str) -> None:
-    """A grammar that XGrammar cannot read would fail in the engine's process."""
+    """A grammar that XGrammar cannot read, or that nothing matches, would fail in the engine's process."""
     error = refusal(answer_format=wanted)
     assert (error.kind, error.param) == (Code.INVALID_VALUE, param)
