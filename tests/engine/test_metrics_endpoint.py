@@ -46,7 +46,7 @@ async def scrape(server: RunningServer) -> Scrape:
 
 
 def request(schema: dict[str, Any], *, strict: bool = True) -> dict[str, Any]:
-    parameters = {"type": "object", "properties": schema, "required": list(schema)}
+    parameters: dict[str, Any] = {"type": "object", "properties": schema, "required": list(schema)}
     parameters["additionalProperties"] = False
     function = {"name": "act", "parameters": parameters, "strict": strict}
     return {

@@ -1,0 +1,118 @@
+"""The server is what its own description says: random requests by `/openapi.json`, right ones and wrong ones.
+
+Schemathesis makes the requests and checks each answer: no 5xx, only statuses, content types and bodies that
+are described. What a right chat request may cost is bounded, and nothing else about it is changed.
+"""
+
+import asyncio
+from typing import Any
+
+import pytest
+import pytest_asyncio
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from schemathesis import Case, GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.core.result import Ok
+from schemathesis.schemas import APIOperation, BaseSchema
+from schemathesis.specs.openapi import checks as openapi_checks
+
+from tests.engine.conftest import MODEL, RunningEngine, RunningServer
+
+pytestmark = pytest.mark.engine
+
+OPERATIONS = {
+    "GET /health": 1,
+    "GET /ready": 1,
+    "GET /metrics": 1,
+    "GET /version": 1,
+    "GET /v1/models": 1,
+    "GET /v1/models/{model}": 30,
+    "POST /v1/chat/completions": 60,
+    "POST /tokenize": 30,
+    "POST /detokenize": 30,
+}
+"""Each operation, and how many requests it gets: one where all are the same."""
+
+NOTHING_WRONG = GenerationMode.NEGATIVE, "GET"
+"""No wrong request can be made of these: they take nothing, or any text."""
+
+ROWS = [
+    pytest.param(label, mode, id=f"{label.replace(' ', '-')}-{mode.value}")
+    for label in OPERATIONS
+    for mode in GenerationMode
+    if (mode, label.split()[0]) != NOTHING_WRONG
+]
+
+FEW = 3
+"""Tokens that one answer may have here."""
+
+
+@pytest_asyncio.fixture(name="description", scope="module")
+async def _description(server: RunningServer) -> BaseSchema:
+    url = server.base_url.removesuffix("/v1") + "/openapi.json"
+    return await asyncio.to_thread(schemathesis.openapi.from_url, url)
+
+
+CHECKS = [
+    not_a_server_error,
+    openapi_checks.status_code_conformance,
+    openapi_checks.content_type_conformance,
+    openapi_checks.response_headers_conformance,
+    openapi_checks.response_schema_conformance,
+    openapi_checks.allow_header_conformance,
+]
+
+
+def bounded(case: Case[Any]) -> Case[Any]:
+    """Let a request reach the model, and cost little there; a wrong one stays wrong in every other way."""
+    body = case.body
+    if case.path_parameters and len(case.path_parameters["model"]) % 2:
+        case.path_parameters["model"] = MODEL
+    if case.path == "/v1/chat/completions" and isinstance(body, dict) and isinstance(body.get("model"), str):
+        few = {"max_tokens": FEW, "max_completion_tokens": FEW, "n": 1 + len(body) % 2}
+        # What is no number stays what it is, or no wrong budget would be sent.
+        right = {key: value for key, value in few.items() if isinstance(body.get(key, 1), int | None)}
+        case.body = {**body, "model": MODEL, **right}
+    return case
+
+
+def fuzz(operation: APIOperation[Any, Any, Any, Any], mode: GenerationMode, examples: int) -> list[int]:
+    """Send random requests, check each answer, and return the statuses."""
+    statuses: list[int] = []
+
+    @seed(1)
+    @settings(
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate, Phase.shrink],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(case=operation.as_strategy(generation_mode=mode))
+    def send(case: Case[Any]) -> None:
+        response = bounded(case).call_and_validate(checks=CHECKS, timeout=60)
+        statuses.append(response.status_code)
+
+    send()
+    return statuses
+
+
+async def test_every_operation_is_sent_requests(description: BaseSchema) -> None:
+    """An endpoint that is added to the server is added here."""
+    assert {
+        found.ok().label for found in description.get_all_operations() if isinstance(found, Ok)
+    } == OPERATIONS.keys()
+
+
+@pytest.mark.parametrize(("label", "mode"), ROWS)
+async def test_answers_are_what_the_description_says(
+    description: BaseSchema, running: RunningEngine, label: str, mode: GenerationMode
+) -> None:
+    """Right requests and wrong ones get a described status, type and body; none breaks the server."""
+    operation = description.find_operation_by_label(label)
+    assert operation is not None
+    statuses = await asyncio.to_thread(fuzz, operation, mode, OPERATIONS[label])
+
+    assert (200 in statuses) if mode is GenerationMode.POSITIVE else (400 in statuses)
+    await running.engine.check()
