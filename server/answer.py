@@ -46,7 +46,8 @@ def _prepare(request: Request, context: Context) -> "Answer":
     check(
         request,
         model_names=context.model_names,
-        vocabulary_size=context.vocabulary.size,
+        vocabulary=context.vocabulary,
+        max_model_len=context.engine.max_model_len,
         planner=context.planner,
     )
     prompt = render(request, template=context.template, vocabulary=context.vocabulary, family=context.family)

@@ -9,26 +9,38 @@ from dataclasses import replace
 from server.errors import ApiError, Code
 from server.request import JsonSchema, Request
 from server.schema.plan import SchemaPlanner
+from server.vocabulary import Vocabulary
 
 
 def check(
-    request: Request, *, model_names: Sequence[str], vocabulary_size: int, planner: SchemaPlanner
+    request: Request,
+    *,
+    model_names: Sequence[str],
+    vocabulary: Vocabulary,
+    max_model_len: int,
+    planner: SchemaPlanner,
 ) -> None:
-    """Refuse an unknown model or token and every schema that is not one. Raises `ApiError` (4xx)."""
+    """Refuse what cannot be answered, cheapest first. Raises `ApiError` (4xx)."""
     if request.model not in model_names:
         served = ", ".join(f"'{name}'" for name in model_names)
-        raise ApiError(
-            Code.MODEL_NOT_FOUND,
-            f"The model '{request.model}' does not exist. This server has {served}.",
-            "model",
-        )
+        message = f"The model '{request.model}' does not exist. This server has {served}."
+        raise ApiError(Code.MODEL_NOT_FOUND, message, "model")
     for token_id in request.sampling.logit_bias:
-        if token_id >= vocabulary_size:
-            raise ApiError(
-                Code.INVALID_VALUE,
-                f"Invalid 'logit_bias': there is no token {token_id}, the model has {vocabulary_size}.",
-                "logit_bias",
-            )
+        if token_id >= vocabulary.size:
+            message = f"Invalid 'logit_bias': there is no token {token_id}, the model has {vocabulary.size}."
+            raise ApiError(Code.INVALID_VALUE, message, "logit_bias")
+    _check_length(request, longest_token=vocabulary.longest, max_model_len=max_model_len)
+    _check_schemas(request, planner)
+
+
+def _check_length(request: Request, *, longest_token: int, max_model_len: int) -> None:
+    """Refuse text that cannot fit however it is cut into tokens, before anybody waits for the cutting."""
+    least = sum(len(message.content) for message in request.messages) // longest_token
+    if least >= max_model_len:
+        raise context_exceeded(f"at least {least}", max_model_len)
+
+
+def _check_schemas(request: Request, planner: SchemaPlanner) -> None:
     for tool in request.tools:
         if tool.parameters is not None:
             planner.validator(tool.parameters, param=f"{tool.param}.parameters", name=tool.name)
@@ -44,10 +56,15 @@ def fit(request: Request, *, prompt_tokens: int, max_model_len: int) -> Request:
     """
     room = max_model_len - prompt_tokens
     if room < 1:
-        message = (
-            f"This model's maximum context length is {max_model_len} tokens. However, your messages and "
-            f"tools resulted in {prompt_tokens} tokens, which leaves none for an answer. Please shorten them."
-        )
-        raise ApiError(Code.CONTEXT_LENGTH, message, "messages")
+        raise context_exceeded(str(prompt_tokens), max_model_len)
     budget = min(request.sampling.max_tokens or room, room)
     return replace(request, sampling=replace(request.sampling, max_tokens=budget))
+
+
+def context_exceeded(tokens: str, max_model_len: int) -> ApiError:
+    """The error for a prompt that leaves no room; clients look for its first sentence."""
+    message = (
+        f"This model's maximum context length is {max_model_len} tokens. However, your messages and tools "
+        f"resulted in {tokens} tokens, which leaves none for an answer. Please shorten them."
+    )
+    return ApiError(Code.CONTEXT_LENGTH, message, "messages")

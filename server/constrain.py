@@ -5,16 +5,12 @@ One strict tool `f`, `tool_choice: required`:
     Constraint(structural_tag='{"type": "structural_tag", …}', calls={"f": CallRule(…)}, answer=None)
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
-
-import xgrammar
 
 from parsers.family import Family
 from parsers.grammar import CallableTool, Format, structural_tag
-from server.errors import ApiError, Code
+from server.forms import checked_form, compact_tag
 from server.labels import Held
 from server.request import (
     AnswerFormat,
@@ -35,10 +31,6 @@ from server.schema.instance import InstanceValidator
 from server.schema.plan import Root, SchemaPlanner
 from server.schema.unmasked import Unmasked
 from server.settings import ToolMask
-
-BYTES = [*(bytes([value]) for value in range(256)), b"<end>"]
-END_OF_BYTES = 256
-"""A vocabulary that spells anything and is compiled for in a millisecond."""
 
 ANY_OBJECT = {"type": "object"}
 NO_ARGUMENTS = {"type": "object", "properties": {}, "additionalProperties": False}
@@ -118,7 +110,7 @@ def constrain(
         answer=None if request.choice.forces_call else answer_format,
         opens_reasoning=opens_reasoning,
     )
-    return Constraint(_compact(tag), rules, answer)
+    return Constraint(compact_tag(tag["format"]), rules, answer)
 
 
 def _call_rule(tool: ToolDefinition, planner: SchemaPlanner, *, masked: bool) -> CallRule:
@@ -150,14 +142,8 @@ def _answer(answer_format: AnswerFormat, planner: SchemaPlanner) -> tuple[Format
             return any_object(planner), None
         case JsonSchema():
             return _answer_in_schema(answer_format, planner)
-        case OneOf(choices):
-            return {"type": "or", "elements": [{"type": "const_string", "value": c} for c in choices]}, None
-        case Matching(regex):
-            return _checked({"type": "regex", "pattern": regex}, "structured_outputs.regex"), None
-        case Grammar(ebnf):
-            return _checked({"type": "grammar", "grammar": ebnf}, "structured_outputs.grammar"), None
-        case Tagged(tag):
-            return _checked(_inner(tag), "structured_outputs.structural_tag"), None
+        case OneOf() | Matching() | Grammar() | Tagged():
+            return checked_form(answer_format), None
 
 
 def _answer_in_schema(wanted: JsonSchema, planner: SchemaPlanner) -> tuple[Format, AnswerRule]:
@@ -172,44 +158,3 @@ def _answer_in_schema(wanted: JsonSchema, planner: SchemaPlanner) -> tuple[Forma
     streams = plan.exact or not wanted.strict
     rule = AnswerRule(wanted.name, validator, wanted.strict, streams, unmasked=plan.unmasked)
     return plan.format, rule
-
-
-def _inner(tag: Any) -> Any:
-    """The format inside a structural tag, which may come as JSON text."""
-    if isinstance(tag, str):
-        try:
-            tag = json.loads(tag)
-        except ValueError as error:
-            raise ApiError(
-                Code.INVALID_VALUE,
-                f"Invalid structural tag: it is not JSON ({error}).",
-                "structured_outputs.structural_tag",
-            ) from error
-    return tag.get("format", tag) if isinstance(tag, dict) else tag
-
-
-def _checked(answer_format: Format, param: str) -> Format:
-    """Return the format if XGrammar can follow it: a mistake is answered before the engine sees it."""
-    tag = _compact({"type": "structural_tag", "format": answer_format})
-    try:
-        xgrammar.Grammar.from_structural_tag(tag)
-        possible = _can_begin(tag)
-    except (RuntimeError, ValueError) as error:
-        reason = str(error).strip().splitlines()[0][:300]
-        raise ApiError(Code.INVALID_VALUE, f"Invalid '{param}': {reason}", param) from error
-    if not possible:
-        raise ApiError(Code.INVALID_VALUE, f"Invalid '{param}': no answer can match it.", param)
-    return answer_format
-
-
-def _can_begin(tag: str) -> bool:
-    """Whether some first byte, or the end, passes the mask: where none does the engine fails."""
-    compiler = xgrammar.GrammarCompiler(xgrammar.TokenizerInfo(BYTES, stop_token_ids=[END_OF_BYTES]))
-    matcher = xgrammar.GrammarMatcher(compiler.compile_structural_tag(tag))
-    mask = xgrammar.allocate_token_bitmask(1, len(BYTES))
-    matcher.fill_next_token_bitmask(mask)
-    return bool(mask.any())
-
-
-def _compact(tag: Mapping[str, Any]) -> str:
-    return json.dumps(tag, ensure_ascii=False, separators=(",", ":"))

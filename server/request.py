@@ -126,9 +126,9 @@ class Grammar:
 
 @dataclass(frozen=True, slots=True)
 class Tagged:
-    """vLLM's `structured_outputs.structural_tag`: an XGrammar structural tag, as JSON."""
+    """vLLM's `structured_outputs.structural_tag`: an XGrammar structural tag, or the format inside one."""
 
-    tag: Json
+    tag: Mapping[str, Json]
 
 
 AnswerFormat = FreeText | JsonObject | JsonSchema | OneOf | Matching | Grammar | Tagged

@@ -55,6 +55,7 @@ class CallGate:
 
     def __init__(self, constraint: Constraint, observer: Observer) -> None:
         self._rules = constraint.calls
+        self._masked = constraint.structural_tag is not None
         self._observer = observer
         self._call: _OpenCall | None = None
         self._passed = 0
@@ -103,7 +104,9 @@ class CallGate:
         """A call cut short stands as far as it was written; whatever is unreadable otherwise is text."""
         self._observer.call_unreadable(failure)
         if failure.index is None or self._call is None:
-            return (Content(failure.raw),)
+            # Under a mask this is the opening of a call that the budget cut: a marker, not text.
+            cut = self._masked and failure.reason is Reason.TRUNCATED
+            return () if cut else (Content(failure.raw),)
         call, self._call = self._call, None
         if failure.reason is Reason.TRUNCATED:
             self._passed += 1

@@ -31,6 +31,7 @@ class Vocabulary:
     `control_strings` are the texts of all added tokens, special or not: written in a prompt, each becomes one
     id with a meaning beyond its letters. `special_ids` are those that belong to no answer's text. `end_ids`
     end an answer. `special_tokens` are texts by role (`bos_token`). `chat_template` is the model's own.
+    `longest` is the most characters that one token can stand for.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class Vocabulary:
         self._plain = Tokenizer.from_str(json.dumps(_without_control(description, self._control_ids)))
         self._puts_space_in_front = _puts_space_in_front(description)
         self._to_bytes = _byte_reader(description["decoder"])
+        self.longest = max(map(len, tokenizer.get_vocab()), default=1)
 
     @classmethod
     def load(cls, name: str) -> "Vocabulary":

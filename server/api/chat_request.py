@@ -22,7 +22,10 @@ from server.api.body_types import (
     unsupported_values,
 )
 from server.api.chat_messages import DEPRECATED, ChatMessage, Text
-from server.api.chat_tools import FunctionCallBody, FunctionTool, LegacyFunction, ToolChoiceBody
+from server.api.chat_tools import FunctionCallBody, FunctionDefinition, FunctionTool, ToolChoiceBody
+
+MAX_MESSAGES = 16_384
+"""More than any context holds, and few enough to be read in no time."""
 
 EXAMPLES: list[dict[str, Any]] = [
     {
@@ -96,7 +99,8 @@ class StructuredOutputs(Body):
 
     choice: Annotated[list[str], Field(min_length=1, fail_fast=True)] | None = None
     regex: NonEmptyText | None = None
-    json_: AnySchema | None = Field(None, alias="json")
+    json_: ObjectOrText | None = Field(None, alias="json", description="A JSON Schema.")
+    json_object: bool | None = Field(None, description="True: any JSON object.")
     grammar: NonEmptyText | None = Field(None, description="XGrammar's EBNF.")
     structural_tag: ObjectOrText | None = Field(None, description="An XGrammar structural tag.")
 
@@ -119,7 +123,7 @@ class ChatRequestBody(RequestBody):
     model_config = ConfigDict(json_schema_extra={"examples": [*EXAMPLES]})
 
     model: NonEmptyText
-    messages: Annotated[list[ChatMessage], Field(min_length=1, fail_fast=True)]
+    messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=MAX_MESSAGES, fail_fast=True)]
 
     # What the model may call.
     tools: Annotated[list[FunctionTool], Field(min_length=1, fail_fast=True)] | None = None
@@ -127,9 +131,9 @@ class ChatRequestBody(RequestBody):
         None, description="'auto' with tools and 'none' without, unless it is given."
     )
     parallel_tool_calls: bool | None = None
-    functions: Annotated[list[LegacyFunction], Field(min_length=1, max_length=128, fail_fast=True)] | None = (
-        Field(None, json_schema_extra=DEPRECATED)
-    )
+    functions: (
+        Annotated[list[FunctionDefinition], Field(min_length=1, max_length=128, fail_fast=True)] | None
+    ) = Field(None, json_schema_extra=DEPRECATED)
     function_call: FunctionCallBody | None = Field(None, json_schema_extra=DEPRECATED)
 
     # What the answer looks like.
@@ -154,7 +158,9 @@ class ChatRequestBody(RequestBody):
     # How tokens are drawn.
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     top_p: Annotated[float, Field(ge=0, le=1)] | None = None
-    top_k: Annotated[int, Field(ge=-1)] | None = Field(None, description="0 and -1 consider every token.")
+    top_k: Annotated[int, Field(ge=-1, le=2**31 - 1)] | None = Field(
+        None, description="0 and -1 consider every token."
+    )
     min_p: Annotated[float, Field(ge=0, le=1)] | None = None
     frequency_penalty: Penalty | None = None
     presence_penalty: Penalty | None = None

@@ -27,12 +27,6 @@ class FunctionDefinition(Body):
     strict: bool | None = Field(None, description="Whether calls must fit the schema exactly.")
 
 
-class LegacyFunction(Body):
-    name: Name
-    description: str | None = None
-    parameters: AnySchema | None = None
-
-
 class FunctionTool(Body):
     type: FunctionType
     function: FunctionDefinition

@@ -26,6 +26,7 @@ from server.request import (
     Tagged,
 )
 
+JSON_PATH = "structured_outputs.json"
 TAG_PATH = "structured_outputs.structural_tag"
 
 
@@ -56,6 +57,7 @@ def _response_format(asked: ResponseFormat) -> AnswerFormat:
 
 
 def _structured(asked: StructuredOutputs) -> AnswerFormat:
+    """The one form that is asked for; `false` asks for none."""
     formats: list[AnswerFormat] = []
     if asked.choice is not None:
         formats.append(OneOf(tuple(asked.choice)))
@@ -63,31 +65,31 @@ def _structured(asked: StructuredOutputs) -> AnswerFormat:
         formats.append(Matching(asked.regex))
     if asked.json_ is not None:
         # Whoever asks for this field asks for a mask: what it cannot hold must be refused.
-        formats.append(
-            JsonSchema(
-                name="structured_outputs", schema=asked.json_, strict=True, param="structured_outputs.json"
-            )
-        )
+        schema = _object(asked.json_, JSON_PATH)
+        formats.append(JsonSchema(name="structured_outputs", schema=schema, strict=True, param=JSON_PATH))
+    if asked.json_object:
+        formats.append(JsonObject())
     if asked.grammar is not None:
         formats.append(Grammar(asked.grammar))
     if asked.structural_tag is not None:
-        formats.append(Tagged(_structural_tag(asked.structural_tag)))
+        formats.append(Tagged(_object(asked.structural_tag, TAG_PATH)))
     if len(formats) != 1:
         raise refusals.invalid(
             "structured_outputs",
-            f"expected exactly one of 'choice', 'regex', 'json', 'grammar', and 'structural_tag', "
-            f"but got {len(formats)} of them.",
+            "expected exactly one of 'choice', 'regex', 'json', 'json_object', 'grammar', and "
+            f"'structural_tag', but got {len(formats)} of them.",
         )
     return formats[0]
 
 
-def _structural_tag(tag: dict[str, Json] | str) -> Json:
-    if isinstance(tag, dict):
-        return tag
+def _object(value: dict[str, Json] | str, path: str) -> dict[str, Json]:
+    """An object, or what the text of one says."""
+    if isinstance(value, dict):
+        return value
     try:
-        parsed = json.loads(tag)
+        parsed = json.loads(value)
     except (ValueError, RecursionError) as fault:
-        raise refusals.invalid(TAG_PATH, "the text is not JSON.") from fault
+        raise refusals.invalid(path, "the text is not JSON.") from fault
     if not isinstance(parsed, dict):
-        raise refusals.wrong_type(TAG_PATH, "the JSON text of an object", parsed)
+        raise refusals.wrong_type(path, "the JSON text of an object", parsed)
     return parsed

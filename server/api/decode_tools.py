@@ -18,7 +18,6 @@ from server.api.chat_tools import (
     FlatNamedTool,
     FunctionCallBody,
     FunctionDefinition,
-    LegacyFunction,
     NamedTool,
     ToolChoiceBody,
 )
@@ -49,7 +48,7 @@ def decode_tools(body: ChatRequestBody) -> ChatTools:
     return ChatTools(tools, choice, body.parallel_tool_calls is not False)
 
 
-def _legacy(body: ChatRequestBody, functions: Sequence[LegacyFunction]) -> ChatTools:
+def _legacy(body: ChatRequestBody, functions: Sequence[FunctionDefinition]) -> ChatTools:
     if body.tools is not None:
         raise refusals.invalid(
             "functions", "it cannot be combined with 'tools'. Send all of them as 'tools'."
@@ -62,12 +61,12 @@ def _legacy(body: ChatRequestBody, functions: Sequence[LegacyFunction]) -> ChatT
     return ChatTools(tools, choice, parallel=False)
 
 
-def _tool(function: FunctionDefinition | LegacyFunction, param: str) -> ToolDefinition:
+def _tool(function: FunctionDefinition, param: str) -> ToolDefinition:
     return ToolDefinition(
         name=function.name,
         description=function.description or "",
         parameters=function.parameters,
-        strict=isinstance(function, FunctionDefinition) and function.strict is True,
+        strict=function.strict is True,
         param=param,
     )
 

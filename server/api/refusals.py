@@ -137,6 +137,6 @@ def _number_kind(bound: float, integer: Code, decimal: Code) -> tuple[Code, str]
 
 def _short(number: float) -> str:
     if type(number) is float:
-        return f"{number:g}"
+        return f"{number:.15g}"
     # Python refuses to write an int of more than 4300 digits.
     return str(number) if abs(number) < 10**MAX_VALUE else f"a number of more than {MAX_VALUE} digits"

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Request
 from pydantic import BaseModel, Discriminator, Field, Tag
 
+from server.api import refusals
 from server.api.body_types import RequestBody
 from server.api.chat_request import ChatRequestBody
 from server.api.decode import decode_chat
@@ -77,6 +78,10 @@ async def detokenize(body: DetokenizeBody, request: Request) -> Text:
     """Give the text of tokens, control tokens included."""
     context = context_of(request)
     find_model(body.model, context)
+    for index, token_id in enumerate(body.tokens):
+        if token_id >= context.vocabulary.size:
+            size = context.vocabulary.size
+            raise refusals.invalid(f"tokens[{index}]", f"there is no token {token_id}, the model has {size}.")
     return Text(prompt=await asyncio.to_thread(context.vocabulary.decode, body.tokens))
 
 

@@ -73,6 +73,23 @@ def _check_references(document: Document) -> None:
                 )
         elif document.resolve(reference) is None:
             raise SchemaError(node.pointer, f"the reference {reference!r} leads nowhere in the schema")
+        elif _leads_back(node, document):
+            raise SchemaError(
+                node.pointer, f"the reference {reference!r} leads back to itself and never ends"
+            )
+
+
+def _leads_back(start: Located, document: Document) -> bool:
+    """Whether references alone lead round in a circle, so that no value is ever described."""
+    seen: set[Located] = set()
+    node: Located | None = start
+    while node is not None and isinstance(node.schema, dict):
+        if node in seen:
+            return True
+        seen.add(node)
+        reference = node.schema.get("$ref")
+        node = document.resolve(reference) if isinstance(reference, str) else None
+    return False
 
 
 def _is_known(reference: str) -> bool:

@@ -12,9 +12,12 @@ lookahead, and takes `a(b[0-9]+)?c` to allow `a1c`.
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from re import _constants as op  # type: ignore[attr-defined]
-from re import _parser as parser  # type: ignore[attr-defined]
+from importlib import import_module
 from typing import Any
+
+# Python's own parser of patterns, which has no public name; there since 3.11.
+op: Any = import_module("re._constants")
+parser: Any = import_module("re._parser")
 
 Intervals = tuple[tuple[int, int], ...]
 """Code points as closed ranges, sorted and apart."""

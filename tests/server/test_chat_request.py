@@ -238,7 +238,7 @@ REFUSED: dict[str, list[tuple[Any, str, str]]] = {
         ({"choice": []}, "empty_array", "structured_outputs.choice"),
         ({"choice": [1]}, "invalid_type", "structured_outputs.choice[0]"),
         ({"regex": ""}, "string_below_min_length", "structured_outputs.regex"),
-        ({"json": "{}"}, "invalid_type", "structured_outputs.json"),
+        ({"json": ["{}"]}, "invalid_type", "structured_outputs.json"),
         ({"structural_tag": []}, "invalid_type", "structured_outputs.structural_tag"),
     ],
     "n": [
@@ -271,7 +271,7 @@ REFUSED: dict[str, list[tuple[Any, str, str]]] = {
         (True, "invalid_type", "temperature"),
     ],
     "top_p": [(1.1, "decimal_above_max_value", "top_p")],
-    "top_k": [(-2, "integer_below_min_value", "top_k")],
+    "top_k": [(-2, "integer_below_min_value", "top_k"), (2**64, "integer_above_max_value", "top_k")],
     "min_p": [(-0.1, "decimal_below_min_value", "min_p")],
     "frequency_penalty": [(2.1, "decimal_above_max_value", "frequency_penalty")],
     "presence_penalty": [(-2.1, "decimal_below_min_value", "presence_penalty")],

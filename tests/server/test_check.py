@@ -1,6 +1,6 @@
 """What is refused before any model time is spent."""
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -8,16 +8,31 @@ from server.check import check, fit
 from server.errors import ApiError, Code
 from server.request import JsonSchema, Message, Request, SamplingParams, ToolDefinition
 from server.schema.plan import SchemaPlanner
+from server.vocabulary import Vocabulary
 
 
 def ask(**fields: Any) -> Request:
     return Request(**{"id": "r", "api": "chat", "model": "m", "messages": (Message("user", "Hi"),), **fields})
 
 
+class SmallVocabulary:
+    """What `check` asks of a vocabulary: a hundred tokens, of five characters at most."""
+
+    size = 100
+    longest = 5
+
+
 def checked(request: Request) -> ApiError | None:
-    """The refusal of a request by a server with the models m and n and 100 tokens."""
+    """The refusal of a request by a server with the models m and n and a context of 10 tokens."""
+    vocabulary = cast("Vocabulary", SmallVocabulary())
     try:
-        check(request, model_names=("m", "n"), vocabulary_size=100, planner=SchemaPlanner())
+        check(
+            request,
+            model_names=("m", "n"),
+            vocabulary=vocabulary,
+            max_model_len=10,
+            planner=SchemaPlanner(),
+        )
     except ApiError as error:
         return error
     return None
@@ -28,6 +43,7 @@ GOOD = {
     "the last token": {"sampling": SamplingParams(logit_bias={99: 1.0})},
     "a tool without parameters": {"tools": (ToolDefinition("f"),)},
     "a tool with any schema": {"tools": (ToolDefinition("f", parameters=True, param="tools[0].function"),)},
+    "text that could just fit": {"messages": (Message("user", "a" * 49),)},
     "a schema": {
         "answer_format": JsonSchema("out", {"type": "array"}, strict=False, param="response_format")
     },
@@ -57,6 +73,11 @@ BAD = {
         {"tools": (ToolDefinition("g", parameters={"type": "string"}, param="tools[0].function"),)},
         Code.INVALID_TOOLS,
         "tools[0].function.parameters",
+    ),
+    "text that cannot fit": (
+        {"messages": (Message("user", "a" * 30), Message("user", "a" * 20))},
+        Code.CONTEXT_LENGTH,
+        "messages",
     ),
     "a format that is no schema": (
         {

@@ -190,7 +190,6 @@ FORMATS = {
     "grammar": (Grammar('root ::= "a" | "b"'), "b", "c"),
     "tag": (Tagged({"type": "structural_tag", "format": {"type": "const_string", "value": "x"}}), "x", "y"),
     "format of a tag": (Tagged({"type": "const_string", "value": "x"}), "x", "y"),
-    "tag as text": (Tagged('{"format": {"type": "const_string", "value": "x"}}'), "x", "y"),
 }
 
 
@@ -291,9 +290,18 @@ MISTAKES = {
     "regex of nothing": (Matching(r"[^\s\S]"), "structured_outputs.regex"),
     "grammar of nothing": (Grammar("root ::= root"), "structured_outputs.grammar"),
     "tag": (Tagged({"type": "no_such_format"}), "structured_outputs.structural_tag"),
-    "tag of no object": (Tagged([1]), "structured_outputs.structural_tag"),
-    "tag as text": (Tagged("{"), "structured_outputs.structural_tag"),
 }
+TOO_LONG = {
+    "regex": (Matching("a" * 40_000), "structured_outputs.regex"),
+    "choices": (OneOf(("a" * 20_000, "b" * 20_000)), "structured_outputs.choice"),
+}
+
+
+@pytest.mark.parametrize(("wanted", "param"), TOO_LONG.values(), ids=TOO_LONG)
+def test_a_format_that_would_hold_up_the_engine_is_refused(wanted: Any, param: str) -> None:
+    """The engine compiles one grammar at a time, for everybody."""
+    error = refusal(answer_format=wanted)
+    assert (error.kind, error.param) == (Code.STRING_TOO_LONG, param)
 
 
 @pytest.mark.parametrize(("wanted", "param"), MISTAKES.values(), ids=MISTAKES)

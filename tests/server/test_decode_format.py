@@ -58,10 +58,11 @@ STRUCTURED: dict[str, tuple[dict[str, Any], AnswerFormat]] = {
         {"json": SCHEMA},
         JsonSchema("structured_outputs", SCHEMA, strict=True, param="structured_outputs.json"),
     ),
-    "json_false": (
-        {"json": False},
-        JsonSchema("structured_outputs", schema=False, strict=True, param="structured_outputs.json"),
+    "json_text": (
+        {"json": '{"type": "integer"}'},
+        JsonSchema("structured_outputs", {"type": "integer"}, strict=True, param="structured_outputs.json"),
     ),
+    "json_object": ({"json_object": True}, JsonObject()),
     "grammar": ({"grammar": 'root ::= "a"'}, Grammar('root ::= "a"')),
     "structural_tag": ({"structural_tag": {"format": {}}}, Tagged({"format": {}})),
     "structural_tag_text": ({"structural_tag": '{"format": {}}'}, Tagged({"format": {}})),
@@ -70,13 +71,13 @@ STRUCTURED: dict[str, tuple[dict[str, Any], AnswerFormat]] = {
 
 @pytest.mark.parametrize(("asked", "expected"), STRUCTURED.values(), ids=STRUCTURED)
 def test_structured_outputs(asked: dict[str, Any], expected: AnswerFormat) -> None:
-    """Each of vLLM's five ways to constrain an answer is read; a tag may also be its JSON text."""
+    """Each of vLLM's ways to constrain an answer is read; a schema or a tag may also be its JSON text."""
     assert decode(structured_outputs=asked) == expected
     assert decode(structured_outputs=asked, response_format={"type": "text"}) == expected
 
 
 @pytest.mark.parametrize(
-    ("asked", "count"), [({}, 0), ({"json_object": True}, 0), ({"regex": "a", "choice": ["a"]}, 2)]
+    ("asked", "count"), [({}, 0), ({"json_object": False}, 0), ({"regex": "a", "choice": ["a"]}, 2)]
 )
 def test_structured_outputs_are_exactly_one(asked: dict[str, Any], count: int) -> None:
     """None, or two at once, is refused rather than guessed."""
@@ -84,8 +85,8 @@ def test_structured_outputs_are_exactly_one(asked: dict[str, Any], count: int) -
         "invalid_value",
         "structured_outputs",
         (
-            "Invalid 'structured_outputs': expected exactly one of 'choice', 'regex', 'json', 'grammar', and "
-            f"'structural_tag', but got {count} of them."
+            "Invalid 'structured_outputs': expected exactly one of 'choice', 'regex', 'json', 'json_object', "
+            f"'grammar', and 'structural_tag', but got {count} of them."
         ),
     )
 

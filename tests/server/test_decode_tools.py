@@ -230,6 +230,13 @@ def test_the_two_spellings_are_not_mixed(fields: dict[str, Any], param: str) -> 
     assert refused(**fields)[:2] == ("invalid_value", param)
 
 
+def test_a_legacy_function_may_be_strict() -> None:
+    """The older spelling never had the word, but who writes it means it."""
+    request = decode(functions=[{"name": "f", "parameters": SCHEMA, "strict": True}])
+
+    assert request.tools == (ToolDefinition("f", "", SCHEMA, strict=True, param="functions[0]"),)
+
+
 def test_function_call_none_needs_no_functions() -> None:
     """`function_call: none` alone is as harmless as `tool_choice: none`."""
     assert decode(function_call="none").choice == ToolChoice(Mode.NONE)

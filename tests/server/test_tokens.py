@@ -90,3 +90,12 @@ async def test_a_fault_is_named_by_its_place(
 
     error = response.json()["error"]
     assert (response.status_code, error["code"], error["param"]) == (status, code, param)
+
+
+async def test_a_token_that_does_not_exist_is_refused_by_its_place(client: httpx2.AsyncClient) -> None:
+    """No text is made up for it."""
+    response = await client.post("/detokenize", json={"tokens": [1, 99_999_999]})
+
+    assert response.status_code == 400
+    assert response.json()["error"]["param"] == "tokens[1]"
+    assert "there is no token 99999999" in response.json()["error"]["message"]

@@ -244,3 +244,11 @@ def test_no_answer_is_no_violation() -> None:
 
     assert answer_gate(notes, strict=True, streams=False).finish(complete=True) == ""
     assert notes == Notes()
+
+
+@pytest.mark.parametrize(("tag", "told"), [("{}", []), (None, [Content("<tool_call>")])])
+def test_the_opening_of_a_call_is_no_text_under_a_mask(tag: str | None, told: list[Event]) -> None:
+    """What a mask let the model begin is a marker; without a mask it may be anything, and is kept."""
+    gate = CallGate(Constraint(tag, {}, None), Notes())
+
+    assert gate.feed([Malformed("<tool_call>", Reason.TRUNCATED)]) == told

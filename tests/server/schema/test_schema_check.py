@@ -26,7 +26,6 @@ def nested(levels: int) -> Any:
         {"type": "object", "properties": {"$ref": {"type": "string"}, "enum": {"type": "null"}}},
         {"type": ["object", "null"]},
         {"$ref": "#/$defs/a", "$defs": {"a": {"type": "object"}}},
-        {"$ref": "#"},
         {"$schema": "http://json-schema.org/draft-04/schema#", "minimum": 1, "exclusiveMinimum": True},
         {"items": [{"type": "null"}]},
         {"properties": {"a": {"$ref": "https://json-schema.org/draft/2020-12/schema"}}},
@@ -37,6 +36,9 @@ def nested(levels: int) -> Any:
 def test_usable_schema_passes(schema: Any) -> None:
     """Whatever can be planned is let through, in each draft."""
     check_schema(schema, param=TOOL, name="f")
+
+
+CIRCLE = {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}
 
 
 @pytest.mark.parametrize(
@@ -55,6 +57,12 @@ def test_usable_schema_passes(schema: Any) -> None:
         ({"properties": {"a/b": {"minLength": -1}}}, "('properties', 'a/b', 'minLength')", "-1"),
         ({"properties": {"p": {"pattern": "("}}}, "('properties', 'p', 'pattern')", '"("'),
         ({"items": {"$ref": "#/$defs/q"}}, "('items',)", "leads nowhere"),
+        ({"$ref": "#"}, "()", "leads back to itself"),
+        (
+            {"items": {"$ref": "#/$defs/a"}, "$defs": CIRCLE},
+            "('items',)",
+            "leads back to itself",
+        ),
         ({"items": {"$ref": "http://x.y/z"}}, "('items',)", "copy it into $defs"),
         ({"items": {"$ref": "file:///etc/passwd"}}, "('items',)", "leads outside the schema"),
         ({"$schema": "http://x.y/z"}, "()", "use draft 4, 6, 7, 2019-09 or 2020-12"),
