@@ -1,6 +1,6 @@
-r"""What stands between a call's begin marker and its end marker: usually one call, but models vary.
+r"""What stands between a block's begin marker and its end marker: usually one call, but models vary.
 
-    block = Block(HERMES.call, frozenset({"f"}), first_index=0)
+    block = Block(HERMES.call, {"f": {}}, first_index=0, begin="<tool_call>")
     block.read('\n{"name": "f", "arguments": {}}\n</tool_call> Done.')
                      # [CallBegin(0, "f"), CallArguments(0, "{}"), CallEnd(0)]
     block.rest       # " Done."
@@ -11,7 +11,9 @@ the block's whole text is said as `Content`.
 
 from enum import Enum
 
-from parsers.arguments.style import Name, Progress, Step
+from parsers.arguments.json_lexer import WHITESPACE
+from parsers.arguments.style import CallReader, Name, Progress, Reading, Step, Tools
+from parsers.arguments.unmarked import UnmarkedReader
 from parsers.events import CallArguments, CallBegin, CallEnd, Content, Event, Malformed, Reason
 from parsers.family import CallSyntax
 from parsers.markers import first_marker, held_tail, may_become
@@ -30,23 +32,29 @@ class _State(Enum):
 
 
 class Block:
-    """Reads one block from behind its begin marker. `rest` is what was read behind it, once it is over."""
+    """Reads one block from behind its begin marker. `rest` is what was read behind it, once it is over.
 
-    def __init__(self, syntax: CallSyntax, tools: frozenset[str], *, first_index: int) -> None:
+    `begin` is the marker that it began with: empty if none announced it, and then the first call has to
+    prove that it is one.
+    """
+
+    def __init__(self, syntax: CallSyntax, tools: Tools, *, first_index: int, begin: str) -> None:
         self.rest = ""
         self._syntax = syntax
         self._tools = tools
+        self._begin = begin
         self._next_index = first_index
         self._state = _State.BEFORE
         self._buffer = ""
         self._events: list[Event] = []
-        self._raw = [syntax.begin]
+        self._raw = [begin] if begin else []
         """The text since the last call that ended, in pieces."""
         self._ended = 0
         """How many calls of the block have ended, well or not."""
         self._owed: Malformed | None = None
         """A call that ended unreadable, whose end marker may still come and belongs to its text."""
-        self._reader = syntax.style.reader()
+        self._reader = self._new_reader()
+        self._progress = Progress.AROUND
         self._index: int | None = None
         self._fault: Reason | None = None
 
@@ -64,15 +72,21 @@ class Block:
     def finish(self, *, truncated: bool) -> list[Event]:
         """The output ends inside the block, by the token budget (`truncated`) or by itself."""
         self._raw.append(self._buffer)
+        text = "".join(self._raw)
         if self._state in (_State.CALL, _State.BROKEN):
             self._events.append(self._malformed(Reason.TRUNCATED if truncated else Reason.UNCLOSED))
         elif self._owed:
-            self._pay("".join(self._raw))
-        elif not self._ended and truncated:
-            self._events.append(self._malformed(Reason.TRUNCATED))
-        elif not self._ended:
-            self._events.append(Content("".join(self._raw)))
+            self._pay(text)
+        elif self._progress is Progress.UNDECIDED or not self._ended:
+            announced = truncated and self._begin and not self._ended
+            self._events.append(self._malformed(Reason.TRUNCATED) if announced else Content(text))
         return self._take_events()
+
+    def _new_reader(self) -> CallReader:
+        reader = self._syntax.style.reader(self._tools)
+        if self._begin or self._ended:
+            return reader
+        return UnmarkedReader(reader, self._tools, opening=self._syntax.style.opening)
 
     def _take_events(self) -> list[Event]:
         events, self._events = self._events, []
@@ -93,11 +107,11 @@ class Block:
 
     def _read_call(self) -> bool:
         reading = self._reader.read(self._buffer)
-        if self._state is _State.BEFORE and reading.progress not in (Progress.UNDECIDED, Progress.PROSE):
+        self._progress = reading.progress
+        self._consume(reading)
+        if self._state is _State.BEFORE and _shows_a_call(reading.progress):
             self._state = _State.CALL
-            self._pay("")
-        self._raw.append(self._buffer[: reading.consumed])
-        self._buffer = self._buffer[reading.consumed :]
+            self._settle_around()
         for step in reading.steps:
             self._say(step)
         self._fault = self._fault or reading.fault
@@ -111,12 +125,21 @@ class Block:
             case _:
                 return False
 
+    def _consume(self, reading: Reading) -> None:
+        if reading.consumed < 0:
+            text = "".join(self._raw)
+            self._raw = [text[: reading.consumed]]
+            self._buffer = text[reading.consumed :] + self._buffer
+        else:
+            self._raw.append(self._buffer[: reading.consumed])
+            self._buffer = self._buffer[reading.consumed :]
+
     def _say(self, step: Step) -> None:
         if isinstance(step, Name):
             if step.text in self._tools:
                 self._index = self._next_index
                 self._next_index += 1
-                self._events.append(CallBegin(self._index, step.text))
+                self._events.append(CallBegin(self._index, step.text, step.id))
             else:
                 self._fault = Reason.UNKNOWN_TOOL
         elif self._index is not None:
@@ -130,9 +153,17 @@ class Block:
             self._events.append(CallEnd(self._index))
         else:
             self._owed = self._malformed(Reason.NO_NAME)
+        if self._syntax.ends_with_its_call:
+            self._pay("")
+            return self._leave(self._buffer)
+        return self._await_call()
+
+    def _await_call(self) -> bool:
+        """A call is over, well or not: another may follow."""
         self._raw = []
         self._ended += 1
-        self._reader = self._syntax.style.reader()
+        self._reader = self._new_reader()
+        self._progress = Progress.AROUND
         self._index = self._fault = None
         self._state = _State.BEFORE
         return True
@@ -143,48 +174,73 @@ class Block:
             owed, self._owed = self._owed, None
             self._events.append(Malformed(owed.raw + tail, owed.reason, owed.index))
 
+    def _settle_around(self) -> None:
+        """Another call has begun: what stands before its own marker belongs to the one before it."""
+        if self._ended:
+            text = "".join(self._raw)
+            at = max(text.find(self._syntax.style.opening), 0)
+            self._pay(text[:at])
+            self._raw = [text[at:]]
+
     def _find_no_call(self) -> bool:
         if not self._ended:
-            self._events.append(Content("".join(self._raw)))
+            self._say_text("".join(self._raw))
             return self._leave(self._buffer)
         self._state = _State.END
         return True
 
     def _read_end(self) -> bool:
-        begin, end = self._syntax.begin, self._syntax.end
-        if may_become(self._buffer, (begin, end)):
+        end = self._syntax.end
+        if may_become(self._buffer, (*self._syntax.markers, end)):
             return False
         around = "".join(self._raw)
-        if self._buffer.startswith(end):
+        if end and self._buffer.startswith(end):
             self._pay(around + end)
             return self._leave(self._buffer[len(end) :])
         if self._owed:
             self._pay(around)
-        elif around and not self._buffer.startswith(begin):
-            self._events.append(Content(around))
+        elif not self._buffer.startswith(self._syntax.markers):
+            self._say_text(self._behind(around))
         return self._leave(self._buffer)
+
+    def _say_text(self, text: str) -> None:
+        if text:
+            self._events.append(Content(text))
+
+    def _behind(self, around: str) -> str:
+        """What of the text behind a call is not markup."""
+        trail = self._syntax.trail.strip(WHITESPACE)
+        text = around.lstrip(WHITESPACE)
+        return text[len(trail) :] if trail and text.startswith(trail) else around
 
     def _break(self) -> bool:
         """Look for a marker from where the call began: a string that never ends may have hidden it.
 
         No call can be found in what was a string after all: the quotes it needs would stand escaped there.
         """
-        kept = 0 if self._ended else 1
-        self._buffer = "".join(self._raw[kept:]) + self._buffer
-        del self._raw[kept:]
+        text = "".join(self._raw) + self._buffer
+        # The markers that the call itself begins with are not what it ends at.
+        kept = len(self._begin) if not self._ended else 0
+        opening = text.find(self._syntax.style.opening, kept)
+        kept = opening + len(self._syntax.style.opening) if opening >= 0 else kept
+        self._raw, self._buffer = [text[:kept]], text[kept:]
         self._state = _State.BROKEN
         return True
 
     def _read_broken(self) -> bool:
-        begin, end = self._syntax.begin, self._syntax.end
-        at, marker = first_marker(self._buffer, (begin, end))
+        landmarks, style = self._syntax.landmarks, self._syntax.style
+        at, marker = first_marker(self._buffer, landmarks)
         if at < 0:
-            at = len(self._buffer) - held_tail(self._buffer, (begin, end))
-        elif marker == end:
-            at += len(end)
+            at = len(self._buffer) - held_tail(self._buffer, landmarks)
+        elif marker in (self._syntax.end, style.closing):
+            at += len(marker)
         self._raw.append(self._buffer[:at])
         self._buffer = self._buffer[at:]
         if not marker:
             return False
         self._events.append(self._malformed(Reason.BAD_JSON))
-        return self._leave(self._buffer)
+        return self._await_call() if marker == style.closing else self._leave(self._buffer)
+
+
+def _shows_a_call(progress: Progress) -> bool:
+    return progress in (Progress.OPEN, Progress.COMPLETE, Progress.BROKEN)

@@ -23,6 +23,8 @@ class Reason(StrEnum):
     """The model stopped by itself inside the call."""
     BAD_JSON = "bad_json"
     """What stands between the markers is not JSON."""
+    BAD_MARKUP = "bad_markup"
+    """What stands between the markers is not the family's markup, where that is not JSON."""
     NO_NAME = "no_name"
     """The call names no tool."""
     NOT_AN_OBJECT = "not_an_object"
@@ -47,10 +49,14 @@ class Reasoning:
 
 @dataclass(frozen=True, slots=True)
 class CallBegin:
-    """A call to `name` has begun. Indices count from 0 without gaps, over the calls that have begun."""
+    """A call to `name` has begun. Indices count from 0 without gaps, over the calls that have begun.
+
+    `id` is the one that the model wrote, in families whose models do.
+    """
 
     index: int
     name: str
+    id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

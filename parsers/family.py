@@ -38,10 +38,17 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class CallSyntax:
-    """A call is written `begin`, `lead`, what the style writes, `trail`, `end`.
+    """How calls stand in an answer: in blocks, each between the markers `begin` and `end`.
 
-    `begin` and `end` are the markers by which a call is found. `lead` and `trail` are the whitespace
-    inside them, and `separator` that between two calls, as the model was trained; the parser takes any.
+    A block is written `begin`, `lead`, calls, `trail`, `end`. It holds one call, and `separator` stands
+    between two blocks; or, where `joint` is given, there is one block for all calls, with `joint` between
+    them. `before` is the whitespace that a model writes in front of its first block. All whitespace is as
+    the model was trained; the parser takes any.
+
+    `end` is empty where the calls themselves tell where they end. `begin` is empty where nothing announces
+    a call: then one is looked for at the very start of the answer, and nowhere else.
+    `openers` are other markers that models begin a block with. Where the style's calls have a marker of
+    their own, one may also stand without a block around it.
     """
 
     begin: str
@@ -50,11 +57,24 @@ class CallSyntax:
     lead: str = ""
     trail: str = ""
     separator: str = ""
+    joint: str | None = None
+    before: str = ""
+    openers: tuple[str, ...] = ()
 
-    def frame(self, name: str) -> tuple[str, str]:
-        """All the text of a call of `name`, before and after its arguments."""
-        before, after = self.style.frame(name)
-        return self.begin + self.lead + before, after + self.trail + self.end
+    @property
+    def markers(self) -> tuple[str, ...]:
+        """Everything that announces a call in text."""
+        return tuple(filter(None, (self.begin, *self.openers, self.style.opening)))
+
+    @property
+    def ends_with_its_call(self) -> bool:
+        """Whether a block is over with its first call: nothing marks its end, nor another call in it."""
+        return bool(self.begin) and not self.end and not self.style.opening and self.joint is None
+
+    @property
+    def landmarks(self) -> tuple[str, ...]:
+        """Everything at which a call that cannot be read may have ended."""
+        return tuple(filter(None, (*self.markers, self.end, self.style.closing)))
 
 
 @dataclass(frozen=True, slots=True)

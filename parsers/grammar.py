@@ -11,26 +11,19 @@ What the mask allows is what the model was trained to write and nothing wider, t
 
 * A call is spelled as the writer spells it, but for whitespace inside the arguments.
 * Free text comes before the calls, never after: clients close the content at the first call. It cannot
-  hold a begin marker, of a call or of reasoning, that opens neither.
+  hold a marker, of a call or of reasoning, that opens neither; and where calls have no begin marker, it does
+  not begin as they do.
 * Inside the reasoning span no call can be opened, and the span must be closed before the answer may end.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
+from parsers.arguments.style import CallableTool
 from parsers.family import CallSyntax, Family, Span
+from parsers.formats import Format, either, free_text, optional, regex, repeat, sequence, tag, text
 
-Format = Mapping[str, Any]
-"""An XGrammar structural-tag format."""
-
-
-@dataclass(frozen=True, slots=True)
-class CallableTool:
-    """A tool the model may call. `arguments` is the format of its arguments in the family's style."""
-
-    name: str
-    arguments: Format
+__all__ = ["CallableTool", "Format", "structural_tag"]
 
 
 def structural_tag(
@@ -50,8 +43,8 @@ def structural_tag(
     """
     body = _body(family, tools, at_least, at_most, answer)
     if family.reasoning:
-        excluded = [family.call.begin] if tools else []
-        body = _sequence(_span(family.reasoning, excluded, opens_reasoning=opens_reasoning), body)
+        excluded = family.call.markers if tools else ()
+        body = sequence(_span(family.reasoning, excluded, opens_reasoning=opens_reasoning), body)
     return {"type": "structural_tag", "format": body}
 
 
@@ -59,58 +52,58 @@ def _body(
     family: Family, tools: Sequence[CallableTool], at_least: int, at_most: int, answer: Format | None
 ) -> Format:
     """All that follows the reasoning span."""
+    excluded = [family.reasoning.begin] if family.reasoning else []
     if not tools:
-        return _free_text(family, tools) if answer is None else answer
-    calls = _calls(family.call, tools, at_least=max(at_least, 1), at_most=at_most)
+        # Else the parser would take it for a span, at the start of the text.
+        return free_text(excluded) if answer is None else answer
+    syntax = family.call
+    calls = _calls(syntax, tools, at_least=max(at_least, 1), at_most=at_most)
+    alone = sequence(text(syntax.before), calls) if syntax.before else calls
     if at_least:
-        return calls
-    if answer is None:
-        return _sequence(_free_text(family, tools), _optional(calls))
-    return _either([answer, calls])
+        return alone
+    if answer is not None:
+        return either([answer, alone])
+    prose = free_text([*syntax.markers, *excluded])
+    if syntax.begin:
+        return sequence(prose, optional(calls))
+    return either([calls, optional(sequence(regex(_not_a_call(syntax, tools)), prose))])
+
+
+def _not_a_call(syntax: CallSyntax, tools: Sequence[CallableTool]) -> str:
+    """The first character of text, where calls have no begin marker."""
+    firsts = {(syntax.lead + syntax.style.frame(tool).before)[0] for tool in tools}
+    firsts |= {opener[0] for opener in syntax.openers}
+    return "[^" + "".join(f"\\{first}" if first in "[]^-\\" else first for first in sorted(firsts)) + "\\s]"
 
 
 def _calls(syntax: CallSyntax, tools: Sequence[CallableTool], *, at_least: int, at_most: int) -> Format:
     """From `at_least` to `at_most` calls, of which there is one."""
-    call = _either([_call(syntax, tool) for tool in tools])
+    if syntax.joint is None:
+        blocks = either([_call(syntax, tool, whole_block=True) for tool in tools])
+        return _several(blocks, syntax.separator, at_least=at_least, at_most=at_most)
+    calls = either([_call(syntax, tool, whole_block=False) for tool in tools])
+    several = _several(calls, syntax.joint, at_least=at_least, at_most=at_most)
+    begin, end = syntax.begin + syntax.lead, syntax.trail + syntax.end
+    return tag(begin, several, end) if begin else sequence(several, text(end))
+
+
+def _several(content: Format, joint: str, *, at_least: int, at_most: int) -> Format:
     if at_most == 1:
-        return call
-    further = _sequence(_text(syntax.separator), call) if syntax.separator else call
-    return _sequence(call, {"type": "repeat", "min": at_least - 1, "max": at_most - 1, "content": further})
+        return content
+    further = sequence(text(joint), content) if joint else content
+    return sequence(content, repeat(further, at_least=at_least - 1, at_most=at_most - 1))
 
 
-def _call(syntax: CallSyntax, tool: CallableTool) -> Format:
-    before, after = syntax.frame(tool.name)
-    return {"type": "tag", "begin": before, "content": tool.arguments, "end": after}
-
-
-def _free_text(family: Family, tools: Sequence[CallableTool]) -> Format:
-    excluded = [family.call.begin] if tools else []
-    if family.reasoning:
-        # Else the parser would take it for a span, at the start of the text.
-        excluded.append(family.reasoning.begin)
-    return {"type": "any_text", "excludes": excluded}
+def _call(syntax: CallSyntax, tool: CallableTool, *, whole_block: bool) -> Format:
+    frame = syntax.style.frame(tool)
+    if not whole_block:
+        return tag(frame.before, frame.content, frame.after)
+    before, after = syntax.begin + syntax.lead, syntax.trail + syntax.end
+    return tag(before + frame.before, frame.content, frame.after + after)
 
 
 def _span(span: Span, excluded: Sequence[str], *, opens_reasoning: bool) -> Format:
     """The reasoning span: what is left of it if the prompt has opened it, else a whole one or none."""
-    begin = "" if opens_reasoning else span.begin
-    inside = {"type": "any_text", "excludes": list(excluded)}
-    tag = {"type": "tag", "begin": begin, "content": inside, "end": span.end}
-    whole = _sequence(tag, _text(span.after)) if span.after else tag
-    return whole if opens_reasoning else _optional(whole)
-
-
-def _text(text: str) -> Format:
-    return {"type": "const_string", "value": text}
-
-
-def _optional(content: Format) -> Format:
-    return {"type": "optional", "content": content}
-
-
-def _sequence(*elements: Format) -> Format:
-    return {"type": "sequence", "elements": list(elements)}
-
-
-def _either(elements: Sequence[Format]) -> Format:
-    return elements[0] if len(elements) == 1 else {"type": "or", "elements": list(elements)}
+    thoughts = tag("" if opens_reasoning else span.begin, free_text(excluded), span.end)
+    whole = sequence(thoughts, text(span.after)) if span.after else thoughts
+    return whole if opens_reasoning else optional(whole)

@@ -10,6 +10,8 @@ feed. Work is linear in the text, and what is held back between two feeds is nev
 
 * Markers are found in text. (Where a family's markers are single tokens they can be told from text that
   spells them: `feed` is the place to cut the text at such tokens.)
+* Where a family's calls have no begin marker, one is read only at the very start of the answer. Such a call,
+  and one that stands without its block's markers, has to prove that it is one, or it is text.
 * A reasoning span is read only at the very start of the answer, or when the prompt has opened it. What a
   call inside it means is the record's `CallInside`.
 * Without tools, call markers are text. With tools, so is a begin marker that no call follows.
@@ -22,10 +24,11 @@ feed. Work is linear in the text, and what is held back between two feeds is nev
 """
 
 from collections import deque
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from enum import Enum
 
 from parsers.arguments.json_lexer import WHITESPACE
+from parsers.arguments.style import Schema, Tools
 from parsers.block import Block
 from parsers.events import CallBegin, CallEnd, Content, Event, Malformed, Reasoning
 from parsers.family import CallInside, Family, Span
@@ -42,6 +45,8 @@ _NO_SPAN = Span("", "")
 class _State(Enum):
     START = "start"
     """Before the first character that is not whitespace: a reasoning span may begin."""
+    FIRST = "first"
+    """Before the first character of the content: a call that has no marker may begin."""
     TEXT = "text"
     """In content or reasoning."""
     HELD = "held"
@@ -51,20 +56,31 @@ class _State(Enum):
 
 
 class Parser:
-    """Reads one answer. `tools` are the names that may be called."""
+    """Reads one answer.
 
-    def __init__(self, family: Family, tools: Collection[str], *, opens_reasoning: bool = False) -> None:
+    `tools` are the names that may be called, with the schemas of their arguments, which families that
+    write no JSON need to tell text from numbers. Names alone leave all such values text.
+    """
+
+    def __init__(
+        self,
+        family: Family,
+        tools: Mapping[str, Schema] | Collection[str],
+        *,
+        opens_reasoning: bool = False,
+    ) -> None:
         self._syntax = family.call
         self._span = family.reasoning or _NO_SPAN
         self._call_inside = self._span.call_inside
-        self._tools = frozenset(tools)
-        self._state = _State.START if family.reasoning else _State.TEXT
+        self._tools: Tools = tools if isinstance(tools, Mapping) else {name: {} for name in tools}
+        self._content_state = _State.TEXT if self._syntax.begin or not tools else _State.FIRST
+        self._state = _State.START if family.reasoning else self._content_state
         self._input: deque[str] = deque()
         self._buffer = ""
         self._held: list[str] = []
         self._events: list[Event] = []
         self._calls = 0
-        self._block = Block(self._syntax, self._tools, first_index=0)
+        self._block = Block(self._syntax, self._tools, first_index=0, begin="")
         self._reasoning = Prose(Reasoning)
         self._content = Prose(Content)
         self._prose = self._content
@@ -110,6 +126,8 @@ class Parser:
         """Take a step, and say whether more can be done with the text at hand."""
         if self._state is _State.START:
             return self._read_start()
+        if self._state is _State.FIRST:
+            return self._read_first()
         if self._state is _State.TEXT:
             return self._read_text()
         if self._state is _State.HELD:
@@ -140,12 +158,26 @@ class Parser:
             # Written even where the prompt has opened the span, by some models.
             self._take(len(begin))
             self._enter_span()
-        self._state = _State.TEXT
+        self._state = _State.TEXT if self.in_reasoning else self._content_state
         return True
 
+    def _read_first(self) -> bool:
+        blank = len(self._buffer) - len(self._buffer.lstrip(WHITESPACE))
+        self._events += self._prose.add(self._take(blank))
+        if not self._buffer or may_become(self._buffer, self._syntax.openers):
+            return False
+        self._state = _State.TEXT
+        if not self._buffer.startswith(self._syntax.openers):
+            self._begin_block("")
+        return True
+
+    def _begin_block(self, begin: str) -> None:
+        self._block = Block(self._syntax, self._tools, first_index=self._calls, begin=begin)
+        self._state = _State.BLOCK
+
     def _markers(self) -> tuple[str, ...]:
-        begin = (self._syntax.begin,) if self._tools else ()
-        return (*begin, self._span.end) if self.in_reasoning else begin
+        markers = self._syntax.markers if self._tools else ()
+        return (*markers, self._span.end) if self.in_reasoning else markers
 
     def _read_text(self) -> bool:
         markers = self._markers()
@@ -155,15 +187,15 @@ class Parser:
         self._events += self._prose.add(self._take(at))
         if not marker:
             return False
-        if marker != self._syntax.begin:
+        if self.in_reasoning and marker == self._span.end:
             self._take(len(marker))
             self._leave_span()
+            self._state = self._content_state
         elif self.in_reasoning and self._call_inside is CallInside.AWAITS_END:
             self._state = _State.HELD
         else:
-            self._take(len(marker))
-            self._block = Block(self._syntax, self._tools, first_index=self._calls)
-            self._state = _State.BLOCK
+            # A call's own marker is left for it to begin with.
+            self._begin_block(self._take(0 if marker == self._syntax.style.opening else len(marker)))
         return True
 
     def _read_held(self) -> bool:
@@ -177,7 +209,7 @@ class Parser:
         self._held.clear()
         self._take(len(marker))
         self._leave_span()
-        self._state = _State.TEXT
+        self._state = self._content_state
         return True
 
     def _release_held(self) -> None:

@@ -1,9 +1,49 @@
 """The families that are built in: `find("hermes")` gives the record of `parsers/families/hermes.py`."""
 
+from parsers.families.deepseek_v3 import DEEPSEEK_V3
+from parsers.families.deepseek_v4 import DEEPSEEK_V4
+from parsers.families.deepseek_v31 import DEEPSEEK_V31
+from parsers.families.deepseek_v32 import DEEPSEEK_V32
+from parsers.families.glm45 import GLM45
+from parsers.families.glm47 import GLM47
+from parsers.families.granite3 import GRANITE3
+from parsers.families.granite4 import GRANITE4
 from parsers.families.hermes import HERMES
+from parsers.families.hunyuan_a13b import HUNYUAN_A13B
+from parsers.families.kimi_k2 import KIMI_K2
+from parsers.families.llama3_json import LLAMA3_JSON
+from parsers.families.minimax_m2 import MINIMAX_M2
+from parsers.families.mistral_v3 import MISTRAL_V3
+from parsers.families.mistral_v11 import MISTRAL_V11
+from parsers.families.mistral_v13 import MISTRAL_V13
+from parsers.families.nemotron_nano_v2 import NEMOTRON_NANO_V2
+from parsers.families.phi4_mini import PHI4_MINI
+from parsers.families.qwen3_coder import QWEN3_CODER
+from parsers.families.seed_oss import SEED_OSS
 from parsers.family import Family
 
-FAMILIES: tuple[Family, ...] = (HERMES,)
+FAMILIES: tuple[Family, ...] = (
+    HERMES,
+    DEEPSEEK_V3,
+    DEEPSEEK_V31,
+    DEEPSEEK_V32,
+    DEEPSEEK_V4,
+    GLM45,
+    GLM47,
+    GRANITE3,
+    GRANITE4,
+    HUNYUAN_A13B,
+    KIMI_K2,
+    LLAMA3_JSON,
+    MINIMAX_M2,
+    MISTRAL_V11,
+    MISTRAL_V13,
+    MISTRAL_V3,
+    NEMOTRON_NANO_V2,
+    PHI4_MINI,
+    QWEN3_CODER,
+    SEED_OSS,
+)
 
 
 class UnknownFamilyError(LookupError):

@@ -11,16 +11,16 @@ Of a repeated key the first counts. Keys inside the arguments are the arguments'
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from parsers.arguments.json_lexer import WHITESPACE, JsonLexer
-from parsers.arguments.style import Arguments, Name, Progress, Reading, Step
+from parsers.arguments.json_text import escape_surrogates, object_fault, write_json
+from parsers.arguments.style import Arguments, Call, CallableTool, Frame, Name, Progress, Reading, Step, Tools
 from parsers.events import Reason
 
-_AROUND = WHITESPACE + "[]},"
-"""What may stand around the objects of a call: an array's marks, and a brace too many."""
+_AROUND = WHITESPACE + "[]},;"
+"""What may stand around the objects of a call: an array's marks, a separator, a brace too many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,24 +31,20 @@ class JsonCall:
     arguments: str = "arguments"
     also: tuple[str, ...] = ("parameters",)
 
-    def frame(self, name: str) -> tuple[str, str]:
-        return f'{{"{self.name}": {write_json(name)}, "{self.arguments}": ', "}"
+    opening = ""
+    closing = ""
 
-    def write(self, arguments: Mapping[str, Any]) -> str:
-        return write_json(dict(arguments))
+    def frame(self, tool: CallableTool) -> Frame:
+        return Frame(self._before(tool.name), tool.arguments, "}")
 
-    def reader(self) -> "JsonCallReader":
+    def write(self, call: Call) -> str:
+        return self._before(call.name) + write_json(dict(call.arguments)) + "}"
+
+    def reader(self, _tools: Tools) -> "JsonCallReader":
         return JsonCallReader(self)
 
-
-def write_json(value: Any) -> str:
-    """JSON text as chat templates write it. Raises ValueError for NaN and the infinities."""
-    return _escape_surrogates(json.dumps(value, ensure_ascii=False, allow_nan=False))
-
-
-def _escape_surrogates(text: str) -> str:
-    """Spell lone surrogates as escapes, since no UTF-8 response can carry them. `text` is JSON."""
-    return "".join(f"\\u{ord(char):04x}" if "\ud800" <= char <= "\udfff" else char for char in text)
+    def _before(self, name: str) -> str:
+        return f'{{"{self.name}": {write_json(name)}, "{self.arguments}": '
 
 
 class JsonCallReader:
@@ -70,7 +66,7 @@ class JsonCallReader:
 
     def __init__(self, style: JsonCall) -> None:
         self._style = style
-        self._progress = Progress.UNDECIDED
+        self._progress = Progress.AROUND
         self._fault: Reason | None = None
         self._steps: list[Step] = []
         self._mode: Callable[[str, int], int] = self._around
@@ -85,7 +81,7 @@ class JsonCallReader:
 
     def read(self, text: str) -> Reading:
         at = 0
-        while at < len(text) and self._progress in (Progress.UNDECIDED, Progress.OPEN):
+        while at < len(text) and self._progress.goes_on:
             at = self._mode(text, at)
         steps = tuple(self._steps)
         self._steps.clear()
@@ -237,20 +233,10 @@ class JsonCallReader:
     def _settle_other_arguments(self, value: str) -> None:
         """Arguments that do not begin as an object: nothing, text that holds an object, or a mistake."""
         if value.startswith('"'):
-            value = _escape_surrogates(json.loads(value)).strip(WHITESPACE)
+            value = escape_surrogates(json.loads(value)).strip(WHITESPACE)
         if value in ("", "null"):
             return
-        if reason := _object_fault(value):
+        if reason := object_fault(value):
             self._find_fault(reason)
         else:
             self._settle_arguments(value)
-
-
-def _object_fault(text: str) -> Reason | None:
-    """What keeps `text` from being one JSON object, if anything."""
-    lexer = JsonLexer()
-    # The space ends a bare number.
-    end = lexer.read(text + " ")
-    if lexer.progress is not Progress.COMPLETE or end < len(text):
-        return Reason.BAD_JSON
-    return None if text.startswith("{") else Reason.NOT_AN_OBJECT

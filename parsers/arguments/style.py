@@ -1,28 +1,59 @@
-"""What the machine asks of an argument style: how a call is spelled between its markers.
+"""What the machine asks of an argument style: how one call is spelled within a block.
 
 A style is the only thing that knows how a name and its arguments are written. From the same object come
-the reader (text to steps), the writer (arguments to text) and the fixed text the mask puts around the
-arguments. For Hermes, between `<tool_call>` and `</tool_call>`:
+the reader (text to steps), the writer (arguments to text) and the frame (a tool to its mask). For Hermes,
+between `<tool_call>` and `</tool_call>`:
 
-    frame("f")      -> ('{"name": "f", "arguments": ', '}')
-    write({"a": 1}) -> '{"a": 1}'
-    reader().read('{"name": "f", "arguments": {"a": 1}}')
-                    -> Reading(36, (Name("f"), Arguments('{"a": 1}')), Progress.COMPLETE)
+    write(Call("f", {"a": 1}))   -> '{"name": "f", "arguments": {"a": 1}}'
+    frame(CallableTool("f", …))  -> Frame('{"name": "f", "arguments": ', …, '}')
+    reader({"f": {}}).read('{"name": "f", "arguments": {"a": 1}}')
+                         -> Reading(36, (Name("f"), Arguments('{"a": 1}')), Progress.COMPLETE)
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol
 
 from parsers.events import Reason
+from parsers.formats import Format
+
+Schema = Mapping[str, Any]
+"""The JSON schema of a tool's arguments. An empty one says nothing about them."""
+
+Tools = Mapping[str, Schema]
+"""The tools that may be called, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallableTool:
+    """A tool the model may call.
+
+    `arguments` is the format of its arguments in JSON; `schema` is what styles that write no JSON build
+    theirs from. One that says nothing allows any arguments.
+    """
+
+    name: str
+    arguments: Format
+    schema: Schema = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call to be written, the `number`th of its answer, from 0 on."""
+
+    name: str
+    arguments: Mapping[str, Any]
+    number: int = 0
 
 
 class Progress(Enum):
     """How far a reader has come."""
 
+    AROUND = "around"
+    """Outside a call, in what may stand before one: if none follows, the text means nothing."""
     UNDECIDED = "undecided"
-    """Nothing yet proves that a call stands here."""
+    """In what may be a call, or be text."""
     OPEN = "open"
     """Inside a call."""
     COMPLETE = "complete"
@@ -32,12 +63,17 @@ class Progress(Enum):
     PROSE = "prose"
     """No call stands here."""
 
+    @property
+    def goes_on(self) -> bool:
+        return self in (Progress.AROUND, Progress.UNDECIDED, Progress.OPEN)
+
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """The call's name is known. At most one to a call, and before any `Arguments`."""
+    """The call's name is known, and its id where the model wrote one. At most one, before any `Arguments`."""
 
     text: str
+    id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +90,7 @@ Step = Name | Arguments
 class Reading:
     """What one `read` took from the text: `consumed` characters, and what they say.
 
+    `consumed` is negative where the call turns out to have ended in text that was read before.
     `fault` is the first thing that was found wrong with the call, if anything; after a fault no further
     steps are said, and the reader goes on only to find where the call ends.
     """
@@ -70,22 +107,44 @@ class CallReader(Protocol):
     def read(self, text: str) -> Reading:
         """Read on, until the text or the call ends. Not called again once the call has ended.
 
-        While the call is undecided or open, all of the text is consumed.
+        While the progress `goes_on`, all of the text is consumed.
         """
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The mask of one call: fixed text, what the model chooses, fixed text."""
+
+    before: str
+    content: Format
+    after: str
+
+
 class ArgumentStyle(Protocol):
-    """How a family spells name and arguments between the markers of a call."""
+    """How a family spells one call within a block."""
 
-    def frame(self, name: str) -> tuple[str, str]:
-        """The text before and after the arguments in a call of `name`, as the model was trained on it."""
+    @property
+    def opening(self) -> str:
+        """The marker that every call begins with; empty where only a block's marker tells of a call."""
         ...
 
-    def write(self, arguments: Mapping[str, Any]) -> str:
-        """The arguments as the model was trained to write them."""
+    @property
+    def closing(self) -> str:
+        """The marker that every call ends with, or empty."""
         ...
 
-    def reader(self) -> CallReader:
+    def frame(self, tool: CallableTool, /) -> Frame:
+        """The mask of a call of the tool."""
+        ...
+
+    def write(self, call: Call, /) -> str:
+        """A call as the model was trained to write it.
+
+        Raises ValueError for arguments that the style cannot spell.
+        """
+        ...
+
+    def reader(self, tools: Tools, /) -> CallReader:
         """A reader for one call. It begins where a call may stand, and says so if none does."""
         ...

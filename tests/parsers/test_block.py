@@ -6,7 +6,7 @@ from parsers.families.hermes import HERMES
 
 
 def block(first_index: int = 0) -> Block:
-    return Block(HERMES.call, frozenset({"f"}), first_index=first_index)
+    return Block(HERMES.call, {"f": {}}, first_index=first_index, begin="<tool_call>")
 
 
 def test_text_behind_the_end_marker_is_left() -> None:

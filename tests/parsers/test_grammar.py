@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import string
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,6 +15,7 @@ import pytest
 import xgrammar as xgr
 
 from parsers.families.hermes import HERMES
+from parsers.families.llama3_json import LLAMA3_JSON
 from parsers.family import Family, Span
 from parsers.grammar import CallableTool, Format, structural_tag
 from parsers.registry import FAMILIES
@@ -51,10 +53,10 @@ def json_format(schema: dict[str, Any]) -> Format:
     return {"type": "json_schema", "json_schema": schema}
 
 
-TOOLS = [CallableTool(name, json_format(schema)) for name, schema in SCHEMAS.items()]
+TOOLS = [CallableTool(name, json_format(schema), schema) for name, schema in SCHEMAS.items()]
 
 # One token for each ASCII character, a few for others, and an end token.
-VOCABULARY = [bytes([byte]) for byte in range(128)] + ["é".encode(), "世".encode(), "🚀".encode(), b"<eos>"]
+VOCABULARY = [bytes([byte]) for byte in range(128)] + [char.encode() for char in "é世🚀｜▁"] + [b"<eos>"]
 EOS = len(VOCABULARY) - 1
 
 
@@ -77,13 +79,23 @@ def compiled(
     tag = structural_tag(
         family, tools, at_least=at_least, at_most=at_most, answer=answer, opens_reasoning=opens_reasoning
     )
-    return compiler().compile_structural_tag(json.dumps(tag))
+    return compiled_tag(json.dumps(tag))
+
+
+@cache
+def compiled_tag(tag: str) -> Any:
+    return compiler().compile_structural_tag(tag)
+
+
+def tokens(text: str) -> list[int]:
+    """The text in the tokens of the vocabulary."""
+    return [VOCABULARY.index(char.encode()) for char in text]
 
 
 def accepts(grammar: Any, text: str) -> bool:
     """Whether the mask lets the whole text through, and the answer end there."""
     matcher = xgr.GrammarMatcher(grammar)
-    return all(matcher.accept_token(byte) for byte in text.encode("ascii")) and matcher.accept_token(EOS)
+    return all(matcher.accept_token(token) for token in tokens(text)) and matcher.accept_token(EOS)
 
 
 FREE = {"at_least": 0}
@@ -156,32 +168,58 @@ REFUSED = {
 def spelled(family: Family, form: str) -> str:
     """The text of a form in the family's own spelling."""
     span = family.reasoning
-    spelling = {
-        "C": write_call(family, "clock", {"utc": True}),
-        "S": family.call.separator,
-        "M": family.call.begin,
-    }
+    spelling = {"S": family.call.separator, "M": (*family.call.markers, "")[0]}
     if span:
         spelling |= {"B": span.begin, "E": span.end, "A": span.after}
         spelling["R"] = f"{span.begin}\nHm.\n{span.end}{span.after}"
-    return "".join(spelling.get(part, part) for part in form)
+    parts = re.findall("C(?:SC)*|.|\n", form)
+    return "".join(
+        write_calls(family, [("clock", {"utc": True})] * part.count("C"))
+        if part.startswith("C")
+        else spelling.get(part, part)
+        for part in parts
+    )
+
+
+def can_write(family: Family, wanted: dict[str, Any], form: str) -> bool:
+    """Whether the family has what the form is about: reasoning, or calls that text may precede."""
+    if family.reasoning is None and (wanted.get("opens_reasoning") or set(form) & set("RBEA")):
+        return False
+    return bool(family.call.begin) or form not in ("Sure.\nC", "Sure.\nCSCSC", "<C")
 
 
 by_family = pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 
 
-@by_family
-@pytest.mark.parametrize(("wanted", "form"), ACCEPTED.values(), ids=ACCEPTED.keys())
+def by_form(forms: dict[str, tuple[dict[str, Any], str]]) -> pytest.MarkDecorator:
+    cases = [
+        pytest.param(family, wanted, form, id=f"{family.name}: {name}")
+        for family in FAMILIES
+        for name, (wanted, form) in forms.items()
+        if can_write(family, wanted, form)
+    ]
+    return pytest.mark.parametrize(("family", "wanted", "form"), cases)
+
+
+@by_form(ACCEPTED)
 def test_mask_lets_through_what_is_wanted(family: Family, wanted: dict[str, Any], form: str) -> None:
     """An answer of the wanted shape, as the model was trained to write it, is never in the mask's way."""
     assert accepts(compiled(family, **wanted), spelled(family, form))
 
 
-@by_family
-@pytest.mark.parametrize(("wanted", "form"), REFUSED.values(), ids=REFUSED.keys())
+@by_form(REFUSED)
 def test_mask_refuses_what_is_not_wanted(family: Family, wanted: dict[str, Any], form: str) -> None:
     """An answer of another shape cannot be written."""
     assert not accepts(compiled(family, **wanted), spelled(family, form))
+
+
+def test_text_cannot_begin_as_a_call_that_no_marker_announces() -> None:
+    """Where a call is the whole answer, text that begins like one has to be one."""
+    grammar = compiled(LLAMA3_JSON)
+
+    assert accepts(grammar, "Use {braces}.")
+    assert not accepts(grammar, '{"answer": 42}')
+    assert not accepts(grammar, "Sure. " + write_call(LLAMA3_JSON, "unknown", {}) + " <|python_tag|>")
 
 
 @pytest.mark.parametrize(
@@ -265,6 +303,8 @@ def allowed_tokens(matcher: Any) -> np.ndarray[Any, np.dtype[np.bool_]]:
 
 
 def next_token(allowed: np.ndarray[Any, np.dtype[np.bool_]], rng: random.Random) -> int:
+    if allowed[EOS] and rng.random() < 0.02:
+        return EOS
     for preferred, chance in ((MARKUP, 0.3), (LIKELY, 0.95)):
         if rng.random() < chance and (allowed & preferred).any():
             allowed = allowed & preferred
@@ -272,13 +312,13 @@ def next_token(allowed: np.ndarray[Any, np.dtype[np.bool_]], rng: random.Random)
     return int(rng.choice(np.flatnonzero(allowed)))
 
 
-def walk(grammar: Any, rng: random.Random, words: Sequence[bytes], limit: int = 800) -> str | None:
+def walk(grammar: Any, rng: random.Random, words: Sequence[list[int]], limit: int = 800) -> str | None:
     """A random answer that the mask lets through, or None if it does not end in time.
 
     Now and then it tries to write one of the words, as far as the mask lets it.
     """
     matcher = xgr.GrammarMatcher(grammar)
-    written, word = bytearray(), b""
+    written, word = bytearray(), list[int]()
     while len(written) < limit:
         allowed = allowed_tokens(matcher)
         if not word and rng.random() < 0.1:
@@ -286,13 +326,15 @@ def walk(grammar: Any, rng: random.Random, words: Sequence[bytes], limit: int = 
         if word and allowed[word[0]]:
             token, word = word[0], word[1:]
         else:
-            token, word = next_token(allowed, rng), b""
+            token, word = next_token(allowed, rng), []
         assert matcher.accept_token(token)
         if token == EOS:
             return written.decode()
         written += VOCABULARY[token]
     return None
 
+
+WALKS_EACH = 25
 
 WALKS: dict[str, dict[str, Any]] = {
     "free": {"at_least": 0},
@@ -313,11 +355,13 @@ def assert_calls_are_valid(calls: list[tuple[str, str]], seen: str) -> None:
 @pytest.mark.parametrize("wanted", WALKS.values(), ids=WALKS.keys())
 def test_whatever_the_mask_emits_is_read_to_valid_calls(family: Family, wanted: dict[str, Any]) -> None:
     """On random walks the parser finds valid calls, as many as wanted, none malformed, in any pieces."""
+    if family.reasoning is None and wanted.get("opens_reasoning"):
+        pytest.skip("This family does not reason.")
     grammar = compiled(family, **wanted)
     opens = wanted.get("opens_reasoning", False)
-    words = [spelled(family, form).encode() for form in ("M", "C", "R", "B", "E", "EA", "SC", "CSC", "Hm. ")]
+    words = [tokens(spelled(family, form)) for form in ("M", "C", "R", "B", "E", "EA", "SC", "CSC", "Hm. ")]
     ended = called = 0
-    for seed in range(100):
+    for seed in range(WALKS_EACH):
         rng = random.Random(seed)
         text = walk(grammar, rng, words)
         if text is None:
@@ -329,7 +373,8 @@ def test_whatever_the_mask_emits_is_read_to_valid_calls(family: Family, wanted: 
 
         answer = fold(events)
         assert answer.malformed == [], seen
-        assert family.call.begin not in answer.content + answer.reasoning, seen
+        for marker in family.call.markers:
+            assert marker not in answer.content + answer.reasoning, seen
         assert wanted["at_least"] <= len(answer.calls) <= wanted.get("at_most", 3), seen
         assert not (wanted["at_least"] and answer.content), seen
         if "answer" in wanted and not answer.calls:
@@ -337,8 +382,8 @@ def test_whatever_the_mask_emits_is_read_to_valid_calls(family: Family, wanted: 
         assert_calls_are_valid(answer.calls, seen)
         ended += 1
         called += len(answer.calls)
-    assert ended > 50
-    assert called > 20
+    assert ended > WALKS_EACH // 2
+    assert called > WALKS_EACH // 12
 
 
 @by_family

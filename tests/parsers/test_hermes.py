@@ -1,9 +1,7 @@
-"""The Hermes family: whole answers, and the spellings of a call that models are known for."""
+"""The Hermes family: the spellings of a call that its models are known for."""
 
 import json
 import random
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -11,30 +9,6 @@ from parsers.events import CallArguments, CallBegin, CallEnd
 from parsers.families.hermes import HERMES
 from parsers.machine import Parser
 from tests.parsers.reading import Answer, read
-
-CASES = [
-    json.loads(line)
-    for line in (Path(__file__).parents[1] / "data/hermes/cases.jsonl").read_text("utf-8").splitlines()
-]
-
-
-def loaded(answer: Answer) -> list[tuple[str, Any]]:
-    """The calls with their arguments as values."""
-    return [(name, json.loads(arguments)) for name, arguments in answer.calls]
-
-
-@pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
-def test_answer_is_read_as_its_case_says(case: dict[str, Any]) -> None:
-    """Content, reasoning and calls of a written-down answer come out whole, in pieces and in characters."""
-    expect = case["expect"]
-    tools = [tool["function"]["name"] for tool in case["tools"]]
-    answer = read(case["raw"], tools, opens_reasoning=case.get("prompt_opens_reasoning", False))
-
-    assert loaded(answer) == [(call["name"], call["arguments"]) for call in expect["tool_calls"]]
-    assert answer.reasoning.strip() == (expect["reasoning"] or "").strip()
-    assert bool(answer.malformed) == expect["malformed"]
-    assert answer.content.strip() == (expect["content"] or "").strip()
-
 
 F1 = [("f", '{"a": 1}')]
 BOTH = [("f", '{"a": 1}'), ("g", "{}")]

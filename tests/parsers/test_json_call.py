@@ -2,8 +2,9 @@
 
 import pytest
 
-from parsers.arguments.json_call import JsonCall, write_json
-from parsers.arguments.style import Arguments, Name, Progress, Reading
+from parsers.arguments.json_call import JsonCall
+from parsers.arguments.json_text import write_json
+from parsers.arguments.style import Arguments, Call, Name, Progress, Reading
 from parsers.events import Reason
 
 
@@ -11,28 +12,28 @@ def test_call_is_told_in_steps() -> None:
     """Name first, then the arguments as they are, and where the call ends."""
     text = '\n{"name": "f", "arguments": {"a": 1}} x'
 
-    assert JsonCall().reader().read(text) == Reading(
+    assert JsonCall().reader({}).read(text) == Reading(
         len(text) - 2, (Name("f"), Arguments('{"a": 1}')), Progress.COMPLETE
     )
 
 
 def test_nothing_is_decided_before_the_object_opens() -> None:
     """Whitespace, brackets and fences do not make a call."""
-    reader = JsonCall().reader()
+    reader = JsonCall().reader({})
 
-    assert reader.read("\n[ ```json\n") == Reading(11, (), Progress.UNDECIDED)
+    assert reader.read("\n[ ```json\n") == Reading(11, (), Progress.AROUND)
     assert reader.read("{") == Reading(1, (), Progress.OPEN)
 
 
 def test_prose_is_told_at_its_first_character() -> None:
     """The character that shows that no call stands here is left."""
-    assert JsonCall().reader().read(" is") == Reading(1, (), Progress.PROSE)
-    assert JsonCall().reader().read("```json: {") == Reading(7, (), Progress.PROSE)
+    assert JsonCall().reader({}).read(" is") == Reading(1, (), Progress.PROSE)
+    assert JsonCall().reader({}).read("```json: {") == Reading(7, (), Progress.PROSE)
 
 
 def test_after_a_fault_nothing_more_is_said() -> None:
     """A faulty call is read on only to find its end."""
-    reader = JsonCall().reader()
+    reader = JsonCall().reader({})
 
     assert reader.read('{"name": 3, "arguments": {"a": 1}, "name": "f"}') == Reading(
         47, (), Progress.COMPLETE, Reason.NO_NAME
@@ -42,12 +43,14 @@ def test_after_a_fault_nothing_more_is_said() -> None:
 def test_keys_are_the_style_s() -> None:
     """Other families use other keys in the same style."""
     style = JsonCall(name="tool", arguments="input", also=())
-    before, after = style.frame("f")
-    text = before + style.write({"a": 1}) + after
+    text = style.write(Call("f", {"a": 1}))
 
     assert text == '{"tool": "f", "input": {"a": 1}}'
-    assert style.reader().read(text).steps == (Name("f"), Arguments('{"a": 1}'))
-    assert style.reader().read('{"tool": "f", "parameters": {"a": 1}}').steps == (Name("f"), Arguments("{}"))
+    assert style.reader({}).read(text).steps == (Name("f"), Arguments('{"a": 1}'))
+    assert style.reader({}).read('{"tool": "f", "parameters": {"a": 1}}').steps == (
+        Name("f"),
+        Arguments("{}"),
+    )
 
 
 def test_json_is_written_as_templates_write_it() -> None:

@@ -1,0 +1,143 @@
+r"""The argument style of calls whose arguments stand in tags, one by one, in place of JSON.
+
+    Qwen3-Coder    <function=f>\n<parameter=a>\ntext\n</parameter>\n</function>
+    MiniMax M2     <invoke name="f">\n<parameter name="a">text</parameter>\n</invoke>
+    DSML           <｜DSML｜invoke name="f">\n<｜DSML｜parameter name="a" string="true">text</｜DSML｜…
+    GLM 4.5        f\n<arg_key>a</arg_key>\n<arg_value>text</arg_value>\n</tool_call>
+
+Text stands as it is, without quotes and escapes, and all else is JSON. Which of both a value is comes from
+the tool's schema, or from the tag where the family writes it there. The rules of the text, for mask, writer
+and reader alike:
+
+* Where the style has an `edge`, a newline, exactly one at each end of a value belongs to the markup. No
+  other whitespace does.
+* A value holds no `value_end`. (Should a model write one that no markup follows, it is read as text.)
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from parsers.arguments.json_text import write_json
+from parsers.arguments.kinds import STRING, Spelled, kinds, properties
+from parsers.arguments.style import Call, CallableTool, Frame, Schema, Tools
+from parsers.arguments.tagged_reader import TaggedReader
+from parsers.formats import Format, either, free_text, json_schema, optional, regex, sequence, star, tag, text
+
+_ANY_KEY = "[a-zA-Z_][a-zA-Z0-9_.-]{0,63}"
+
+
+@dataclass(frozen=True, slots=True)
+class Tagged:
+    """`opening`, the name, `name_end`; arguments, each with `gap` behind it; `closing`.
+
+    An argument is `key_begin`, its key, `key_end`, `value_begin`, `edge`, the value, `edge`, `value_end`.
+    `quote` stands around name and key. `flag` is what the tag says behind the key of text and of JSON, in
+    families that do.
+    """
+
+    opening: str
+    name_end: str
+    closing: str
+    key_begin: str
+    key_end: str
+    value_end: str
+    value_begin: str = ""
+    edge: str = ""
+    gap: str = "\n"
+    quote: str = ""
+    flag: tuple[str, str] = ("", "")
+
+    def frame(self, tool: CallableTool) -> Frame:
+        return Frame(self._head(tool.name), self._arguments(tool.schema), self.closing)
+
+    def write(self, call: Call) -> str:
+        written = (self._write(key, value) for key, value in call.arguments.items())
+        return self._head(call.name) + "".join(written) + self.closing
+
+    def reader(self, tools: Tools) -> TaggedReader:
+        return TaggedReader(self, tools)
+
+    @property
+    def flags_text(self) -> bool:
+        """Whether the tags say what is text."""
+        return self.flag != ("", "")
+
+    @property
+    def value_marker(self) -> str:
+        """The last marker before a value."""
+        return self.value_begin.strip() or self.key_end
+
+    def read_key(self, header: str) -> tuple[str, Spelled]:
+        """The key, and what its tag says of the value, from the text before `value_marker`."""
+        text_flag, json_flag = self.flag
+        header = header.strip()
+        if header.startswith(("'", '"')):
+            key, _, attributes = header[1:].partition(header[0])
+        else:
+            key, _, attributes = header.removesuffix(self.key_end).partition(" string=")
+            attributes = " string=" + attributes
+        if self.flags_text and text_flag.strip() in attributes:
+            return key, Spelled.AS_TEXT
+        as_json = self.flags_text and json_flag.strip() in attributes
+        return key, Spelled.AS_JSON if as_json else Spelled.BY_SCHEMA
+
+    def _head(self, name: str) -> str:
+        return self.opening + self.quote + name + self.quote + self.name_end
+
+    def _write(self, key: str, value: Any) -> str:
+        spelled = value if isinstance(value, str) else write_json(value)
+        if self.value_end in spelled:
+            raise ValueError(f"A value of '{key}' holds '{self.value_end}', by which values end.")
+        before, after = self._around(key, is_text=isinstance(value, str))
+        return before + spelled + after
+
+    def _around(self, key: str, *, is_text: bool) -> tuple[str, str]:
+        """What stands before and after a value."""
+        return self.key_begin + self.quote + key + self._behind_key(is_text=is_text), self._after_value
+
+    @property
+    def _after_value(self) -> str:
+        return self.edge + self.value_end + self.gap
+
+    def _behind_key(self, *, is_text: bool) -> str:
+        return self.quote + self.flag[0 if is_text else 1] + self.key_end + self.value_begin + self.edge
+
+    # The mask.
+
+    def _arguments(self, schema: Schema) -> Format:
+        """The arguments of a call, in the order of the schema's properties."""
+        named = properties(schema, schema)
+        required = schema.get("required", ())
+        if not named:
+            return text("") if schema.get("additionalProperties") is False else star(self._any_argument())
+        arguments = (
+            self._argument(key, value, schema)
+            if key in required
+            else optional(self._argument(key, value, schema))
+            for key, value in named.items()
+        )
+        return sequence(*arguments)
+
+    def _argument(self, key: str, schema: Any, root: Schema) -> Format:
+        if not isinstance(schema, Mapping) or "string" in kinds(schema, root):
+            before, after = self._around(key, is_text=True)
+            return tag(before, self._text(schema), after)
+        before, after = self._around(key, is_text=False)
+        definitions = {name: root[name] for name in ("$defs", "definitions") if name in root}
+        return tag(before, json_schema({**definitions, **schema}), after)
+
+    def _any_argument(self) -> Format:
+        value = tag(self._behind_key(is_text=True), free_text([self.value_end]), self._after_value)
+        return sequence(text(self.key_begin + self.quote), regex(_ANY_KEY), value)
+
+    def _text(self, schema: Any) -> Format:
+        """A text value. Of the schema's rules it holds `enum`, `const` and whole patterns."""
+        if isinstance(schema, Mapping) and kinds(schema, {}) == STRING:
+            choices = [schema["const"]] if "const" in schema else schema.get("enum", [])
+            if choices and all(choices):
+                return either([text(choice) for choice in choices])
+            pattern = schema.get("pattern", "")
+            if pattern[:1] == "^" and pattern[-1:] == "$" and "|" not in pattern:
+                return regex(pattern)
+        return free_text([self.value_end])

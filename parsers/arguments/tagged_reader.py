@@ -1,0 +1,241 @@
+r"""Reads calls in the tagged style, and what models make of it.
+
+    reader = TaggedReader(style, {"f": {"properties": {"a": {"type": "integer"}}}})
+    reader.read("<function=f>\n<parameter=a>\n1\n</parameter>\n")
+                                       # Name("f"), Arguments("{"), Arguments('"a": '), Arguments("1")
+    reader.read("</function>")         # Arguments("}"), Progress.COMPLETE
+
+Text values are passed on as they come; others when they are whole. Also read: names in any quotes or none,
+a missing end of a value before the next key, a missing end of the call, a JSON object in place of the
+arguments or of the whole call, and whitespace between all tags. A repeated key is passed on again.
+"""
+
+from typing import TYPE_CHECKING
+
+from parsers.arguments.buffered import BufferedReader, quoted
+from parsers.arguments.json_call import JsonCall
+from parsers.arguments.json_lexer import WHITESPACE
+from parsers.arguments.json_text import write_json
+from parsers.arguments.kinds import ALL, STRING, Parameters, Spelled, read_value
+from parsers.arguments.style import Name, Progress, Tools
+from parsers.events import Reason
+from parsers.markers import first_marker, held_tail, may_become
+
+if TYPE_CHECKING:
+    from parsers.arguments.tagged import Tagged
+
+LONGEST_TAG = 256
+"""Characters of a name or key with its attributes; what is longer is none."""
+
+
+class TaggedReader(BufferedReader):
+    """Reads one call. See `CallReader`."""
+
+    def __init__(self, style: "Tagged", tools: Tools) -> None:
+        super().__init__(self._around)
+        self._style = style
+        self._tools = tools
+        self._json = JsonCall().reader(tools)
+        self._name = ""
+        self._parameters = Parameters({})
+        self._given: set[str] = set()
+        self._allowed = STRING
+        self._value: list[str] = []
+        """The value being read, where it is not passed on as it comes."""
+        self._ending: list[str] = []
+        """What looks like the end of a value, until what follows proves it."""
+        self._value_ends = tuple(dict.fromkeys((style.edge + style.value_end, style.value_end)))
+        self._next_key = "\n" + style.key_begin
+        """How the next argument begins where the end of a value is missing."""
+
+    # The name.
+
+    def _around(self) -> bool:
+        self.skip()
+        opening = self._style.opening
+        if self.buffer.startswith(("{", "[")):
+            self.mode = self._json_call
+            return True
+        if not self.buffer or may_become(self.buffer, (opening,)):
+            return False
+        if not self.buffer.startswith(opening):
+            return self.end(Progress.PROSE)
+        self.take(len(opening))
+        self.progress = Progress.OPEN if opening else Progress.UNDECIDED
+        self.mode = self._read_name
+        return True
+
+    def _json_call(self) -> bool:
+        """The whole call is JSON, as in the families that write it so."""
+        reading = self._json.read(self.buffer)
+        self.take(reading.consumed)
+        for step in reading.steps:
+            self.say(step)
+        self.progress, self.fault = reading.progress, reading.fault
+        return False
+
+    def _read_name(self) -> bool:
+        end = self._style.name_end.strip()
+        at, stop = first_marker(self.buffer, tuple(filter(None, (end, "\n", "<"))))
+        if _is_too_long(at, self.buffer):
+            return self._find_no_name()
+        if at < 0:
+            return False
+        header = self.buffer[:at].strip()
+        self._name = header.removesuffix("/").strip("\"' ")
+        if not self._name or any(char in WHITESPACE for char in self._name):
+            return self._find_no_name()
+        self.take(at + (len(end) if stop == end else 0))
+        if header.endswith("/"):
+            return self._end_call()
+        self.mode = self._between
+        if self._style.opening:
+            self._begin_call()
+        return True
+
+    def _find_no_name(self) -> bool:
+        if self.progress is Progress.UNDECIDED:
+            return self.end(Progress.PROSE)
+        return self.end(Progress.BROKEN, Reason.NO_NAME)
+
+    def _begin_call(self) -> None:
+        """There is no doubt that it is a call. Without a marker of its own, its first tag tells."""
+        if self._name:
+            self.progress = Progress.OPEN
+            self.say(Name(self._name))
+            self._parameters = Parameters(self._tools.get(self._name, {}))
+            self._name = ""
+
+    # Between the arguments.
+
+    def _between(self) -> bool:
+        self.skip()
+        key_begin, closing = self._style.key_begin, self._style.closing
+        if not self.buffer or may_become(self.buffer, (key_begin, closing)):
+            return False
+        if self.buffer.startswith(key_begin):
+            self._begin_call()
+            self.take(len(key_begin))
+            self.mode = self._read_key
+            return True
+        if self.buffer.startswith(closing):
+            self.take(len(closing))
+            return self._end_call()
+        return self._read_other()
+
+    def _read_other(self) -> bool:
+        """Neither an argument nor the end of the call."""
+        if self.progress is Progress.UNDECIDED:
+            return self.end(Progress.PROSE)
+        if self.buffer.startswith("{") and not self._given:
+            return self.begin_object(self._after_object)
+        if self.buffer.startswith("<"):
+            # The end of the call is missing: its block ends here, or another call begins.
+            return self._end_call()
+        return self.end(Progress.BROKEN, Reason.BAD_MARKUP)
+
+    def _after_object(self) -> bool:
+        """The arguments were one JSON object: the call is complete, but for its closing marker."""
+        self.mode = self._after_object
+        self.skip()
+        if not self.buffer or may_become(self.buffer, (self._style.closing,)):
+            return False
+        if self.buffer.startswith(self._style.closing):
+            self.take(len(self._style.closing))
+        return self.complete()
+
+    def _end_call(self) -> bool:
+        self._begin_call()
+        self.say_json("}" if self._given else "{}")
+        return self.complete()
+
+    # An argument.
+
+    def _read_key(self) -> bool:
+        at = self.buffer.find(self._style.value_marker)
+        if _is_too_long(at, self.buffer):
+            return self.end(Progress.BROKEN, Reason.BAD_MARKUP)
+        if at < 0:
+            return False
+        header = self.take(at + len(self._style.value_marker))[:at]
+        key, spelled = self._style.read_key(header)
+        self._allowed = self._decide(key, spelled)
+        self.say_json((", " if self._given else "{") + write_json(key) + ": ")
+        self._given.add(key)
+        if self._allowed == STRING:
+            self.say_json('"')
+        self.mode = self._begin_value
+        return True
+
+    def _decide(self, key: str, spelled: Spelled) -> frozenset[str]:
+        """What kinds of value this one may be, by the schema and by what its tag says of it."""
+        known = self._parameters.kinds(key)
+        if known == STRING or spelled is Spelled.AS_TEXT:
+            return STRING
+        if spelled is Spelled.AS_JSON:
+            return ALL
+        if known == ALL and not self._style.flags_text:
+            return STRING
+        return known
+
+    def _begin_value(self) -> bool:
+        if self.buffer.startswith(self._style.edge):
+            self.take(len(self._style.edge))
+        self.mode = self._read_value
+        return True
+
+    def _read_value(self) -> bool:
+        markers = (*self._value_ends, self._next_key)
+        at, marker = first_marker(self.buffer, markers)
+        if at < 0:
+            self._pass(self.take(len(self.buffer) - held_tail(self.buffer, markers)))
+            return False
+        self._pass(self.take(at))
+        if marker == self._next_key:
+            return self._read_next_key()
+        self._ending = [self.take(len(marker))]
+        self.mode = self._after_value
+        return True
+
+    def _read_next_key(self) -> bool:
+        """An argument in a value is text, unless it is one that the call still lacks."""
+        at = self.buffer.find(self._style.value_marker, len(self._next_key))
+        too_long = _is_too_long(at, self.buffer)
+        if at < 0 and not too_long:
+            return False
+        key, _ = self._style.read_key("" if too_long else self.buffer[len(self._next_key) : at])
+        if self._parameters.has(key) and key not in self._given:
+            self._settle()
+        else:
+            self._pass(self.take(len(self._next_key)))
+        return True
+
+    def _after_value(self) -> bool:
+        """Text that holds the end of a value goes on behind it; markup does if it is the end."""
+        rest = self.buffer.lstrip()
+        self._ending.append(self.take(len(self.buffer) - len(rest)))
+        if not rest:
+            return False
+        if rest.startswith("<"):
+            self._settle()
+        else:
+            self._pass("".join(self._ending))
+            self.mode = self._read_value
+        return True
+
+    def _pass(self, text: str) -> None:
+        if self._allowed == STRING:
+            self.say_json(quoted(text))
+        else:
+            self._value.append(text)
+
+    def _settle(self) -> None:
+        """The value is whole."""
+        self.say_json('"' if self._allowed == STRING else read_value("".join(self._value), self._allowed))
+        self._value.clear()
+        self.mode = self._between
+
+
+def _is_too_long(at: int, text: str) -> bool:
+    """Whether what ends at `at`, or does not end in `text`, can be no tag."""
+    return (at if at >= 0 else len(text)) > LONGEST_TAG

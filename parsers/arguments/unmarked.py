@@ -1,0 +1,50 @@
+"""Calls that no marker announces: they have to prove themselves, or they are text.
+
+reader = UnmarkedReader(JsonCall().reader(tools), {"f": {}})
+reader.read('{"name": "f"')             # Reading(12, (), Progress.UNDECIDED)
+reader.read(', "arguments": {"a": ')    # Reading(21, (Name("f"), Arguments('{"a": ')), Progress.OPEN)
+
+The proof is the name of a tool of the request, with arguments. Until then all steps are held back, and
+whatever is wrong shows that the text is no call. All of it is given back then, but for the marker it began
+with: there may be other calls in it.
+"""
+
+from parsers.arguments.style import Arguments, CallReader, Name, Progress, Reading, Step, Tools
+
+
+class UnmarkedReader:
+    """Reads one call with another reader, and says nothing of it before it is proved to be one.
+
+    `opening` is the marker of the style's calls, or empty.
+    """
+
+    __slots__ = ("_held", "_length", "_opening", "_proved", "_reader", "_tools")
+
+    def __init__(self, reader: CallReader, tools: Tools, *, opening: str) -> None:
+        self._reader = reader
+        self._tools = tools
+        self._opening = opening
+        self._held: list[Step] = []
+        self._length = 0
+        """How much has been read before."""
+        self._proved = False
+
+    def read(self, text: str) -> Reading:
+        reading = self._reader.read(text)
+        if self._proved or reading.progress in (Progress.AROUND, Progress.PROSE):
+            self._length += len(text)
+            return reading
+        self._held += reading.steps
+        match self._held:
+            case [Name(text=name), Arguments(), *_] if name in self._tools:
+                self._proved = True
+                return Reading(reading.consumed, tuple(self._held), reading.progress, reading.fault)
+            case [Name(text=name), *_] if name not in self._tools:
+                return self._give_back()
+        if reading.fault or not reading.progress.goes_on:
+            return self._give_back()
+        self._length += len(text)
+        return Reading(reading.consumed, (), Progress.UNDECIDED)
+
+    def _give_back(self) -> Reading:
+        return Reading(len(self._opening) - self._length, (), Progress.PROSE)

@@ -1,0 +1,11 @@
+"""Granite 4: the calls of Hermes, and no reasoning.
+
+<tool_call>
+{"name": "get_weather", "arguments": {"city": "Paris"}}
+</tool_call>
+"""
+
+from parsers.families.hermes import HERMES
+from parsers.family import Family
+
+GRANITE4 = Family(name="granite4", call=HERMES.call)

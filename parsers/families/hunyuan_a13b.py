@@ -1,0 +1,13 @@
+"""Hunyuan A13B, Jamba: an array of calls in tags.
+
+<tool_calls>[{"name": "get_weather", "arguments": {"city": "Paris"}}]</tool_calls>
+"""
+
+from parsers.arguments.json_call import JsonCall
+from parsers.family import CallSyntax, Family, Span
+
+HUNYUAN_A13B = Family(
+    name="hunyuan_a13b",
+    call=CallSyntax("<tool_calls>", "</tool_calls>", JsonCall(), lead="[", joint=", ", trail="]"),
+    reasoning=Span("<think>", "</think>"),
+)

@@ -1,0 +1,17 @@
+"""Mistral Small 3.2, Magistral 2506: a name and a JSON object behind each marker, perhaps with an id.
+
+Both at once.[TOOL_CALLS]get_weather[ARGS]{"city": "Paris"}[TOOL_CALLS]get_time[CALL_ID]a1B2c3D4e[ARGS]{}
+"""
+
+from parsers.arguments.named_json import NamedJson, PlainName
+from parsers.family import CallSyntax, Family, Span
+
+MISTRAL_V11 = Family(
+    name="mistral_v11",
+    call=CallSyntax(
+        "[TOOL_CALLS]",
+        "",
+        NamedJson(opening="", between="[ARGS]", closing="", header=PlainName(id_marker="[CALL_ID]")),
+    ),
+    reasoning=Span("<think>", "</think>"),
+)

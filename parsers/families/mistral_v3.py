@@ -1,0 +1,11 @@
+"""Mistral 7B v0.3, Nemo, Small 3, Large 2411: an array of calls behind one marker.
+
+[TOOL_CALLS][{"name": "get_weather", "arguments": {"city": "Paris"}}, {"name": "get_time", "arguments": {}}]
+"""
+
+from parsers.arguments.json_call import JsonCall
+from parsers.family import CallSyntax, Family
+
+MISTRAL_V3 = Family(
+    name="mistral_v3", call=CallSyntax("[TOOL_CALLS]", "", JsonCall(), lead="[", joint=", ", trail="]")
+)

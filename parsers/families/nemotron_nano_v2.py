@@ -1,0 +1,13 @@
+"""Nemotron Nano v2: an array of calls in tags.
+
+<TOOLCALL>[{"name": "get_weather", "arguments": {"city": "Paris"}}]</TOOLCALL>
+"""
+
+from parsers.arguments.json_call import JsonCall
+from parsers.family import CallSyntax, Family, Span
+
+NEMOTRON_NANO_V2 = Family(
+    name="nemotron_nano_v2",
+    call=CallSyntax("<TOOLCALL>", "</TOOLCALL>", JsonCall(), lead="[", joint=", ", trail="]"),
+    reasoning=Span("<think>", "</think>", after="\n\n"),
+)

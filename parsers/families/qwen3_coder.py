@@ -1,0 +1,37 @@
+"""Qwen3-Coder, Qwen3.5 and later, Nemotron 3, Step 3.5: arguments in tags.
+
+<tool_call>
+<function=get_weather>
+<parameter=city>
+Paris
+</parameter>
+<parameter=days>
+2
+</parameter>
+</function>
+</tool_call>
+"""
+
+from parsers.arguments.tagged import Tagged
+from parsers.family import CallInside, CallSyntax, Family, Span
+
+QWEN3_CODER = Family(
+    name="qwen3_coder",
+    call=CallSyntax(
+        "<tool_call>",
+        "</tool_call>",
+        Tagged(
+            opening="<function=",
+            name_end=">\n",
+            closing="</function>",
+            key_begin="<parameter=",
+            key_end=">",
+            edge="\n",
+            value_end="</parameter>",
+        ),
+        lead="\n",
+        trail="\n",
+        separator="\n",
+    ),
+    reasoning=Span("<think>", "</think>", after="\n\n", call_inside=CallInside.AWAITS_END),
+)

@@ -1,0 +1,31 @@
+"""Seed-OSS: arguments in tags, as Qwen3-Coder's, but on one line each.
+
+<seed:tool_call>
+<function=get_weather>
+<parameter=city>Paris</parameter>
+</function>
+</seed:tool_call>
+"""
+
+from parsers.arguments.tagged import Tagged
+from parsers.family import CallSyntax, Family, Span
+
+SEED_OSS = Family(
+    name="seed_oss",
+    call=CallSyntax(
+        "<seed:tool_call>",
+        "</seed:tool_call>",
+        Tagged(
+            opening="<function=",
+            name_end=">\n",
+            closing="</function>",
+            key_begin="<parameter=",
+            key_end=">",
+            value_end="</parameter>",
+        ),
+        lead="\n",
+        trail="\n",
+        separator="\n",
+    ),
+    reasoning=Span("<seed:think>", "</seed:think>"),
+)
