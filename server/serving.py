@@ -60,7 +60,7 @@ async def run_server(context: Context, listener: socket.socket, *, announce: Cal
         timeout_graceful_shutdown=context.settings.drain_seconds,
     )
     server = Server(config, announce)
-    watching = asyncio.create_task(stop_without_engine(server, context.engine))
+    watching = asyncio.create_task(watch(server, context.engine))
     try:
         await server.serve(sockets=[listener])
     except OSError as exc:
@@ -73,17 +73,20 @@ async def run_server(context: Context, listener: socket.socket, *, announce: Cal
         ) from exc
     finally:
         watching.cancel()
-    return Outcome.ENGINE_DIED if watching.done() and not watching.cancelled() else Outcome.STOPPED
+    return watching.result() if watching.done() and not watching.cancelled() else Outcome.STOPPED
 
 
-async def stop_without_engine(server: uvicorn.Server, engine: Engine) -> None:
-    """Return once the engine is gone, and the server is told to stop so that it can be started anew."""
-    while True:
+async def watch(server: uvicorn.Server, engine: Engine) -> Outcome:
+    """Tell a server whose engine is gone to stop, so that it can be started anew; return why it stops."""
+    while not server.should_exit:
         await asyncio.sleep(CHECK_SECONDS)
         try:
             await engine.check()
         except EngineDeadError:
-            break
-    log.critical("The engine has stopped; the server stops in %.0f s.", LAST_ANSWERS_SECONDS)
-    await asyncio.sleep(LAST_ANSWERS_SECONDS)
-    server.should_exit = True
+            if server.should_exit:
+                break  # the engine was not lost: a server that stops closes it
+            log.critical("The engine has stopped; the server stops in %.0f s.", LAST_ANSWERS_SECONDS)
+            await asyncio.sleep(LAST_ANSWERS_SECONDS)
+            server.should_exit = True
+            return Outcome.ENGINE_DIED
+    return Outcome.STOPPED

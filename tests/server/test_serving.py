@@ -59,6 +59,24 @@ async def test_a_signal_stops_the_server_and_closes_the_engine(number: signal.Si
     assert engine.closed
 
 
+class SlowToClose(IdleEngine):
+    """An engine whose processes take a while to end, and are gone meanwhile."""
+
+    async def close(self) -> None:
+        self.dead = True
+        await asyncio.sleep(0.3)
+        await super().close()
+
+
+async def test_an_engine_that_is_being_closed_has_not_died(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that is told to stop says so, however long its engine takes to end."""
+    monkeypatch.setattr(serving, "CHECK_SECONDS", 0.05)
+    async with running(SlowToClose()) as (_, task):
+        signal.raise_signal(signal.SIGTERM)
+
+        assert await asyncio.wait_for(task, 10) is Outcome.STOPPED
+
+
 async def test_a_running_request_is_answered_before_the_server_stops() -> None:
     """A signal lets what runs come to its end."""
     engine = IdleEngine()
