@@ -145,7 +145,7 @@ def _literal(bare: str) -> tuple[str, str] | None:
 
 def _json_value(bare: str) -> tuple[str, str] | None:
     """Read a number, object or array. A string in quotes is text that has quotes."""
-    if not bare or bare[0] == '"' or not is_json(bare):
+    if bare[:1] in ("", '"', "t", "f", "n") or not is_json(bare):
         return None
     return ("object" if bare[0] == "{" else "array" if bare[0] == "[" else _number_kind(bare)), bare
 
