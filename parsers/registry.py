@@ -12,6 +12,7 @@ from parsers.families.granite4 import GRANITE4
 from parsers.families.hermes import HERMES
 from parsers.families.hunyuan_a13b import HUNYUAN_A13B
 from parsers.families.kimi_k2 import KIMI_K2
+from parsers.families.lfm2 import LFM2
 from parsers.families.llama3_json import LLAMA3_JSON
 from parsers.families.llama4_pythonic import LLAMA4_PYTHONIC
 from parsers.families.minimax_m2 import MINIMAX_M2
@@ -37,6 +38,7 @@ FAMILIES: tuple[Family, ...] = (
     GRANITE4,
     HUNYUAN_A13B,
     KIMI_K2,
+    LFM2,
     LLAMA3_JSON,
     LLAMA4_PYTHONIC,
     MINIMAX_M2,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from parsers.arguments.kinds import ALL, Parameters, kind_of, kinds, read_value
+from parsers.arguments.kinds import ALL, Parameters, kind_of, kinds, read_value, resolved
 
 ROOT: dict[str, Any] = {
     "$defs": {"id": {"type": "integer"}, "loop": {"$ref": "#/$defs/loop"}, "a/b": {"type": "null"}},
@@ -51,6 +51,14 @@ def test_arguments_are_found_wherever_a_schema_names_them() -> None:
     assert parameters.kinds("far") == {"integer"}
     assert parameters.kinds("none") == {"array"}
     assert not Parameters({"$ref": "#"}).has("own")
+
+
+def test_reference_is_replaced_by_what_it_points_to() -> None:
+    """What stands beside it counts too; one that points to itself, or to nothing, says nothing."""
+    assert resolved({"$ref": "#/$defs/id", "minimum": 1}, ROOT) == {"type": "integer", "minimum": 1}
+    assert resolved({"$ref": "#/$defs/none", "minimum": 1}, ROOT) == {"minimum": 1}
+    assert resolved({"$ref": "#/$defs/loop"}, ROOT) == {}
+    assert resolved(True, ROOT) == {}
 
 
 VALUES = [
