@@ -16,6 +16,7 @@ from parsers.arguments.style import ArgumentStyle
 from parsers.family import Family
 from parsers.grammar import CallableTool, Format, structural_tag
 from server.errors import ApiError, Code
+from server.family import check_arguments, holds_format
 from server.labels import Held
 from server.request import (
     AnswerFormat,
@@ -142,7 +143,7 @@ def _call_rule(
     streams = plan.exact and holds_format(style)
     rule = CallRule(tool, plan.format, validator, Held.SCHEMA, streams=streams, unmasked=plan.unmasked)
     if not holds_format(style):
-        _checked(style.frame(_callable(rule)).content, param)
+        check_arguments(style, _callable(rule), param=param)
     return rule
 
 
@@ -150,12 +151,6 @@ def _callable(rule: CallRule) -> CallableTool:
     """What the mask needs of a tool. Without a schema, any arguments are right."""
     schema = _parameters(rule.tool) if rule.held is Held.SCHEMA else {}
     return CallableTool(rule.tool.name, rule.format, schema)
-
-
-def holds_format(style: ArgumentStyle) -> bool:
-    """Whether the style's mask holds arguments to the format it is given, not to one of its own making."""
-    one, other = ({"type": "const_string", "value": value} for value in ("one", "other"))
-    return style.frame(CallableTool("f", one)) != style.frame(CallableTool("f", other))
 
 
 def _parameters(tool: ToolDefinition) -> Mapping[str, Any]:

@@ -16,6 +16,7 @@ from parsers.registry import FAMILIES, find
 from parsers.write import write_calls
 from server.vocabulary import Vocabulary
 from templates import read_template
+from tests.server.prompting import TEMPLATES
 from tests.server.scripted import QUESTION, Told, always, serving, tool
 from tests.server.special import with_special_tokens
 
@@ -27,6 +28,7 @@ SPECIAL = (
     *("<|tool_call_end|>", "<|tool_calls_section_end|>"),
     *("<tool_call>", "</tool_call>", "<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>"),
     *("<think>", "</think>", "<minimax:tool_call>", "</minimax:tool_call>"),
+    *("<|tool_call>", "<tool_call|>", '<|"|>', "<|python_start|>", "<|python_end|>"),
 )
 """What is a special token in the vocabulary of one model or another."""
 
@@ -213,3 +215,19 @@ async def test_kimis_prompt_has_its_own_ids(vocabulary: Vocabulary) -> None:
         prompt = vocabulary.decode(server.engine.asked[0].prompt)
 
     assert prompt == "user Hi |assistant  functions.ping:0|tool pong functions.ping:0|"
+
+
+async def test_mistrals_template_takes_the_ids_it_is_sent_back(vocabulary: Vocabulary) -> None:
+    """The call and its result go into the next prompt under the id that the client was given (B184)."""
+    template = (TEMPLATES / "nine_letter_ids.jinja").read_text(encoding="utf-8")
+    text = write_calls(MISTRAL_V13, [("weather", PARIS)])
+    async with serving(vocabulary, always(vocabulary, text), template=template, family=MISTRAL_V13) as server:
+        tools = [tool("weather", WEATHER)]
+        turn = (await server.chat(tools=tools))["choices"][0]["message"]
+        [id] = ids_of({"choices": [{"message": turn}]})
+        result = {"role": "tool", "tool_call_id": id, "content": "sunny"}
+        await server.chat(messages=[*QUESTION, turn, result], tools=tools)
+        prompt = vocabulary.decode(server.engine.asked[1].prompt)
+
+    assert prompt.count(id) == 2
+    assert "sunny" in prompt
