@@ -69,7 +69,7 @@ def lets_pass(structural_tag: str, text: str) -> bool:
 
 
 async def is_served(family: Family, vocabulary: Vocabulary, *, strict: bool) -> None:
-    """Two calls behind a thought reach the client whole, streamed or not, and a strict mask lets them pass."""
+    """Two calls behind a thought reach the client, streamed or not, and a strict mask lets them pass."""
     text = thought(family) + write_calls(family, [("weather", PARIS), ("ping", {})])
     tools = [tool("weather", WEATHER, strict=strict), tool("ping", strict=strict)]
     async with serving(vocabulary, always(vocabulary, text), template=TEMPLATE, family=family) as server:
