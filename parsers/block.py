@@ -238,8 +238,11 @@ class Block:
         self._buffer = self._buffer[at:]
         if not marker:
             return False
+        if marker == style.closing:
+            self._owed = self._malformed(Reason.BAD_JSON)
+            return self._await_call()
         self._events.append(self._malformed(Reason.BAD_JSON))
-        return self._await_call() if marker == style.closing else self._leave(self._buffer)
+        return self._leave(self._buffer)
 
 
 def _shows_a_call(progress: Progress) -> bool:

@@ -4,6 +4,7 @@ from parsers.families.deepseek_v3 import DEEPSEEK_V3
 from parsers.families.deepseek_v4 import DEEPSEEK_V4
 from parsers.families.deepseek_v31 import DEEPSEEK_V31
 from parsers.families.deepseek_v32 import DEEPSEEK_V32
+from parsers.families.gemma4 import GEMMA4
 from parsers.families.glm45 import GLM45
 from parsers.families.glm47 import GLM47
 from parsers.families.granite3 import GRANITE3
@@ -11,7 +12,9 @@ from parsers.families.granite4 import GRANITE4
 from parsers.families.hermes import HERMES
 from parsers.families.hunyuan_a13b import HUNYUAN_A13B
 from parsers.families.kimi_k2 import KIMI_K2
+from parsers.families.lfm2 import LFM2
 from parsers.families.llama3_json import LLAMA3_JSON
+from parsers.families.llama4_pythonic import LLAMA4_PYTHONIC
 from parsers.families.minimax_m2 import MINIMAX_M2
 from parsers.families.mistral_v3 import MISTRAL_V3
 from parsers.families.mistral_v11 import MISTRAL_V11
@@ -28,13 +31,16 @@ FAMILIES: tuple[Family, ...] = (
     DEEPSEEK_V31,
     DEEPSEEK_V32,
     DEEPSEEK_V4,
+    GEMMA4,
     GLM45,
     GLM47,
     GRANITE3,
     GRANITE4,
     HUNYUAN_A13B,
     KIMI_K2,
+    LFM2,
     LLAMA3_JSON,
+    LLAMA4_PYTHONIC,
     MINIMAX_M2,
     MISTRAL_V11,
     MISTRAL_V13,

@@ -13,7 +13,9 @@ from pathlib import Path
 
 from prometheus_client.metrics import MetricWrapperBase
 
+from server.commands import families
 from server.errors import Code
+from server.families import SIGNS
 from server.metrics import EngineMetrics, Metrics
 from server.settings import Settings, default_cache, flag, specs
 
@@ -52,6 +54,22 @@ def metrics_table() -> str:
     return _table(("name", "type", "labels", "meaning"), sorted(set(map(_metric_row, metrics))))
 
 
+def families_table() -> str:
+    """Return one row for each model family."""
+    return _table(
+        families.HEAD,
+        ((f"`{row.name}`", row.models, row.writes, _code(row.call)) for row in families.rows()),
+    )
+
+
+def signs_table() -> str:
+    """Return one row for each sign of a family, in the order in which they are looked for."""
+    return _table(
+        ("family", "the chat template writes"),
+        ((f"`{sign.family}`", " and ".join(map(_code, sign.markers))) for sign in SIGNS),
+    )
+
+
 def _metric_row(metric: MetricWrapperBase) -> tuple[str, str, str, str]:
     [described] = metric.describe()
     name = f"{described.name}_total" if described.type == "counter" else described.name
@@ -63,6 +81,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "settings": settings_table,
     "errors": errors_table,
     "metrics": metrics_table,
+    "families": families_table,
+    "signs": signs_table,
 }
 
 
@@ -80,6 +100,14 @@ def stale(root: Path = ROOT) -> dict[Path, str]:
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
+
+
+def _code(text: str) -> str:
+    """Return text as code, also where it has backticks of its own."""
+    if "`" not in text:
+        return f"`{text}`"
+    fence = "`" * (max(map(len, re.findall("`+", text))) + 1)
+    return f"{fence} {text} {fence}"
 
 
 def _shown(value: object) -> str:

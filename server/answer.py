@@ -14,11 +14,13 @@ from contextlib import aclosing
 from dataclasses import replace
 
 from parsers.machine import Parser
+from server.call_ids import CallIdSource
 from server.check import check, fit
 from server.constrain import Constraint, constrain
 from server.context import Context
 from server.engine.protocol import EngineError
 from server.errors import ApiError
+from server.family import marker_ids
 from server.labels import AbortCause
 from server.merge import merge
 from server.observe import RequestObserver, Usage
@@ -103,6 +105,7 @@ class Answer:
     async def _generate(self, index: int) -> AsyncGenerator[Step, None]:
         """One choice, from the engine's first token to the step that has `finish`."""
         reader, pace = self._readers[index], self._observer.pace()
+        call_ids = CallIdSource(self._context.call_id_form, self.request.messages)
         outputs = self._context.engine.generate(
             f"{self.request.id}-{index}",
             self._prompt.token_ids,
@@ -113,7 +116,8 @@ class Answer:
             async with aclosing(outputs):
                 async for output in outputs:
                     pace.saw(len(output.token_ids))
-                    step = Step(index, *reader.feed(output))
+                    events, logprobs, finish = reader.feed(output)
+                    step = Step(index, call_ids.named(events), logprobs, finish)
                     if step.finish is not None and output.finish is None:
                         self._observer.aborted(AbortCause.STOP_SEQUENCE)
                     yield step
@@ -133,9 +137,11 @@ class Answer:
         context, request = self._context, self.request
         named_stops = context.settings.named_finish_reason is NamedFinish.STOP
         return SequenceReader(
-            detokenizer=context.vocabulary.detokenizer(self._prompt.token_ids[-PROMPT_TAIL:]),
+            detokenizer=context.vocabulary.detokenizer(
+                self._prompt.token_ids[-PROMPT_TAIL:], keep=marker_ids(context.family, context.vocabulary)
+            ),
             parser=Parser(
-                context.family, self._constraint.calls.keys(), opens_reasoning=self._prompt.opens_reasoning
+                context.family, self._constraint.schemas, opens_reasoning=self._prompt.opens_reasoning
             ),
             stop=StopSequences(request.stop),
             calls=CallGate(self._constraint, self._observer),

@@ -7,9 +7,12 @@ One strict tool `f`, `tool_choice: required`:
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from parsers.arguments.style import ArgumentStyle
 from parsers.family import Family
 from parsers.grammar import CallableTool, Format, structural_tag
+from server.family import check_arguments, holds_format
 from server.forms import checked_form, compact_tag
 from server.labels import Held
 from server.request import (
@@ -71,6 +74,11 @@ class Constraint:
     answer: AnswerRule | None
 
     @property
+    def schemas(self) -> Mapping[str, Mapping[str, Any]]:
+        """The schema of each tool that may be called, which parsers need that read values without quotes."""
+        return {name: _parameters(rule.tool) for name, rule in self.calls.items()}
+
+    @property
     def unmasked(self) -> list[Unmasked]:
         """Every constraint of the request's schemas that the mask does not hold and the check must."""
         calls = [entry for rule in self.calls.values() for entry in rule.unmasked]
@@ -98,13 +106,13 @@ def constrain(
         or answer_format is not None
         or any(tool.strict for tool in tools)
     )
-    rules = {tool.name: _call_rule(tool, planner, masked=masked) for tool in tools}
+    rules = {tool.name: _call_rule(tool, planner, family.call.style, masked=masked) for tool in tools}
     if not masked and answer_format is None:
         return Constraint(None, rules, None)
     single = request.choice.mode is Mode.NAMED or not request.parallel
     tag = structural_tag(
         family,
-        [CallableTool(rule.tool.name, rule.format) for rule in rules.values()],
+        [_callable(rule) for rule in rules.values()],
         at_least=1 if request.choice.forces_call else 0,
         at_most=1 if single else max_calls,
         answer=None if request.choice.forces_call else answer_format,
@@ -113,7 +121,9 @@ def constrain(
     return Constraint(compact_tag(tag["format"]), rules, answer)
 
 
-def _call_rule(tool: ToolDefinition, planner: SchemaPlanner, *, masked: bool) -> CallRule:
+def _call_rule(
+    tool: ToolDefinition, planner: SchemaPlanner, style: ArgumentStyle, *, masked: bool
+) -> CallRule:
     """Plan one tool: strict ones by their schema, the others as any JSON object."""
     schema = NO_ARGUMENTS if tool.parameters is None else tool.parameters
     param = f"{tool.param}.parameters"
@@ -126,7 +136,25 @@ def _call_rule(tool: ToolDefinition, planner: SchemaPlanner, *, masked: bool) ->
         plan = planner.plan(schema, closed=True, root=Root.OBJECT)
     except SchemaError as error:
         raise schema_refused(error, param=param, name=tool.name) from error
-    return CallRule(tool, plan.format, validator, Held.SCHEMA, streams=plan.exact, unmasked=plan.unmasked)
+    # A style's own format holds less than the plan, so such calls are checked before any of them is sent.
+    streams = plan.exact and holds_format(style)
+    rule = CallRule(tool, plan.format, validator, Held.SCHEMA, streams=streams, unmasked=plan.unmasked)
+    if not holds_format(style):
+        check_arguments(style, _callable(rule), param=param)
+    return rule
+
+
+def _callable(rule: CallRule) -> CallableTool:
+    """What the mask needs of a tool. Without a schema, any arguments are right."""
+    schema = _parameters(rule.tool) if rule.held is Held.SCHEMA else {}
+    return CallableTool(rule.tool.name, rule.format, schema)
+
+
+def _parameters(tool: ToolDefinition) -> Mapping[str, Any]:
+    """The schema of a tool's arguments. One that is no object says nothing about them."""
+    if tool.parameters is None:
+        return NO_ARGUMENTS
+    return tool.parameters if isinstance(tool.parameters, Mapping) else {}
 
 
 def any_object(planner: SchemaPlanner) -> Format:

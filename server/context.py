@@ -11,6 +11,7 @@ from typing import cast
 from starlette.requests import Request
 
 from parsers.family import Family
+from server.call_ids import CallIdForm, form_of
 from server.engine.protocol import Engine
 from server.metrics import Metrics
 from server.schema.plan import SchemaPlanner
@@ -34,6 +35,11 @@ class Context:
     """What requests may call the model; the first is the canonical name."""
     created: int
     """When the model was loaded, in seconds since 1970."""
+
+    @property
+    def call_id_form(self) -> CallIdForm:
+        """How the ids of calls look to this model."""
+        return form_of(self.family.name, self.template.traits.call_ids)
 
 
 def context_of(request: Request) -> Context:

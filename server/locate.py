@@ -1,7 +1,7 @@
-"""What can be known of a model before anything slow is imported: where it is, its family, its template.
+"""What can be known of a model before anything slow is imported: where it is, and what the settings say.
 
     locate(Settings(model="/models/qwen"), report=print)
-    # Located(model="/models/qwen", family=HERMES, template=None)
+    # Located(model="/models/qwen", family=None, template=None)
 
 A mistake in a setting therefore shows at once, and not after the frameworks have been loaded.
 """
@@ -14,16 +14,16 @@ from parsers.registry import UnknownFamilyError, find
 from server.settings import DEFAULT_MODEL, Settings, SettingsError
 from server.terminal import CommandError, Say
 
-DEFAULT_FAMILY = "hermes"
-"""What most models write that are not told apart by name: the form of Hermes and Qwen."""
-
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """`model` is a directory or a hub name, as loaders take it; `template` the text of `--chat-template`."""
+    """`model` is a directory or a hub name, as loaders take it; `template` the text of `--chat-template`.
+
+    `family` is that of `--family`; None where it is left to be found out from the model itself.
+    """
 
     model: str
-    family: Family
+    family: Family | None
     template: str | None
 
 
@@ -34,9 +34,9 @@ def locate(settings: Settings, *, report: Say) -> Located:
     return Located(locate_model(settings, report), family, template)
 
 
-def find_family(name: str) -> Family:
+def find_family(name: str) -> Family | None:
     try:
-        return find(DEFAULT_FAMILY if name == "auto" else name)
+        return None if name == "auto" else find(name)
     except UnknownFamilyError as exc:
         raise SettingsError(f"--family: {exc}") from exc
 

@@ -29,6 +29,7 @@ class Command:
 COMMANDS = (
     Command("serve", "Serve a model by OpenAI's API.", "server.commands.serve"),
     Command("parse", "Read a model's raw output as its family's parser does.", "server.commands.parse"),
+    Command("families", "Print the model families and a call of each.", "server.commands.families"),
     Command("version", "Print the versions that matter in a bug report.", "server.commands.version"),
 )
 

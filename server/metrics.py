@@ -134,11 +134,15 @@ class Metrics:
         for cause in AbortCause:
             self.aborts.labels(cause=cause.value)
         for family in families:
-            for reason in Reason:
-                self.parse_failures.labels(family=family, reason=reason.value)
-            for choice in CHOICES:
-                for held in Held:
-                    self.tool_calls.labels(family=family, choice=choice, constraint=held.value)
+            self.start_family(family)
+
+    def start_family(self, family: str) -> None:
+        """Begin the series of a family that will be served, where it was not known beforehand."""
+        for reason in Reason:
+            self.parse_failures.labels(family=family, reason=reason.value)
+        for choice in CHOICES:
+            for held in Held:
+                self.tool_calls.labels(family=family, choice=choice, constraint=held.value)
 
     def _counter(self, name: str, text: str, *labels: str) -> Counter:
         return Counter(f"strictcall_{name}", text, labels, registry=self._registry)

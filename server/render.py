@@ -10,10 +10,11 @@ Everything here is synchronous and depends on its arguments alone, except for te
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
 from parsers.family import Family
+from server.call_ids import CallIdForm, form_of, renumbered
 from server.conversation import Hide, plain_definitions, tool_definitions, turns
 from server.errors import ApiError, Code
 from server.placeholders import Author, Controls, Piece, Placeholders
@@ -59,6 +60,8 @@ def render(request: Request, *, template: ChatTemplate, vocabulary: Vocabulary, 
     """
     _check_arguments(request)
     _check_final_message(request)
+    if form_of(family.name, template.traits.call_ids) is CallIdForm.NUMBERED:
+        request = replace(request, messages=renumbered(request.messages))
     try:
         pieces = _write(request, template, vocabulary, _controls(vocabulary, family))
     except RecursionError as error:

@@ -16,6 +16,7 @@ from server.engine.arguments import EngineArgumentError, engine_options
 from server.engine.environment import prepare_environment
 from server.engine.protocol import Engine, EngineError
 from server.engine.vllm import VllmEngine
+from server.families import choose
 from server.locate import Located
 from server.metrics import Metrics
 from server.request import SamplingParams
@@ -32,9 +33,12 @@ async def start(settings: Settings, located: Located, metrics: Metrics, *, repor
     options = await asyncio.to_thread(read_engine_args, settings.engine_args)
     with progress("Loading the tokenizer", report):
         vocabulary = await asyncio.to_thread(load_vocabulary, located.model)
-    template = load_template(located, vocabulary)
-    family = as_trained(located.family, vocabulary.chat_template, located.template)
-    report(f"Chat template: {template.origin}. Tool calls: {family.name}.")
+    shown = vocabulary.chat_template if located.template is None else located.template
+    chosen = choose(located.family, template=shown, control_strings=vocabulary.control_strings)
+    template = load_template(located, vocabulary, chosen.family)
+    family = as_trained(chosen.family, vocabulary.chat_template, located.template)
+    metrics.start_family(family.name)
+    report(f"Chat template: {template.origin}. Tool calls: {chosen.sentence}")
     with progress(f"Loading {located.model} into vLLM", report):
         engine = await start_engine(located.model, options, metrics)
     planner = SchemaPlanner()
@@ -74,10 +78,10 @@ def load_vocabulary(model: str) -> Vocabulary:
         raise CommandError(f"The model '{model}' cannot be loaded: {reason}") from exc
 
 
-def load_template(located: Located, vocabulary: Vocabulary) -> ChatTemplate:
+def load_template(located: Located, vocabulary: Vocabulary, family: Family) -> ChatTemplate:
     try:
         if located.template is None:
-            return choose_template(vocabulary.chat_template, located.family.name)
+            return choose_template(vocabulary.chat_template, family.name)
         return ChatTemplate(located.template, origin="--chat-template")
     except TemplateLoadError as exc:
         raise CommandError(str(exc)) from exc

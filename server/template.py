@@ -94,10 +94,10 @@ class ChatTemplate:
 
 
 def choose_template(own: str | None, family_name: str) -> ChatTemplate:
-    """Return the model's own template if it shows tools to the model, else ours for the family.
+    """Return the model's own template if it shows tools and calls to the model, else ours for the family.
 
     Ours keeps the system prompt that the model's own writes where a conversation has none. If there is none
-    of ours, the own serves without tools. Raises `TemplateLoadError` if there is neither.
+    of ours, the own serves with what it shows. Raises `TemplateLoadError` if there is neither.
     """
     problem = "the model has none"
     template = None
@@ -107,9 +107,9 @@ def choose_template(own: str | None, family_name: str) -> ChatTemplate:
         except TemplateLoadError as error:
             problem = str(error)
         else:
-            problem = "the model's own does not show tools"
-    if template is not None and template.traits.tools:
-        return template
+            problem = f"the model's own does not show {'calls' if template.traits.tools else 'tools'}"
+            if template.traits.tools and template.traits.calls:
+                return template
     ours = read_template(family_name)
     if ours is not None:
         defaults = {"default_system_prompt": _default_system_prompt(template)} if template else {}
@@ -120,8 +120,9 @@ def choose_template(own: str | None, family_name: str) -> ChatTemplate:
             f"There is no chat template for this model ({problem}), and none for the family {family_name}. "
             "Serve the instruct version of the model, or put a chat_template.jinja into its directory."
         )
+    missing = "earlier calls" if template.traits.tools else "tools"
     template.origin += (
-        f", without tools: it does not show them, and the family {family_name} has none of ours"
+        f", without {missing}: it does not show them, and the family {family_name} has none of ours"
     )
     return template
 

@@ -22,7 +22,7 @@ class BufferedReader:
         self.fault: Reason | None = None
         self._steps: list[Step] = []
         self._lexer = JsonLexer()
-        self._after_object = first
+        self._then = first
 
     def read(self, text: str) -> Reading:
         self.buffer += text
@@ -57,7 +57,7 @@ class BufferedReader:
     def begin_object(self, after: Callable[[], bool]) -> bool:
         """Pass on the JSON object that begins here, and then read on in the mode `after`."""
         self._lexer = JsonLexer()
-        self._after_object = after
+        self._then = after
         self.mode = self._pass_object
         return True
 
@@ -67,7 +67,7 @@ class BufferedReader:
         if self._lexer.progress is Progress.BROKEN:
             return self.end(Progress.BROKEN, Reason.BAD_JSON)
         if self._lexer.progress is Progress.COMPLETE:
-            return self._after_object()
+            return self._then()
         return False
 
     def complete(self) -> bool:

@@ -100,6 +100,24 @@ def properties(schema: Any, root: Schema, depth: int = 0) -> dict[str, Any]:
     return found
 
 
+def resolved(schema: Any, root: Schema) -> Schema:
+    """The schema with what its reference points to, if it is one."""
+    for _ in range(DEEPEST_REFERENCE):
+        if not isinstance(schema, Mapping):
+            return {}
+        if "$ref" not in schema:
+            return schema
+        target = _target(schema["$ref"], root)
+        own = {key: value for key, value in schema.items() if key != "$ref"}
+        schema = {**target, **own} if isinstance(target, Mapping) else own
+    return {}
+
+
+def standalone(schema: Schema, root: Schema) -> Schema:
+    """A part of the schema `root` as a schema of its own, with the definitions that it may refer to."""
+    return {**{name: root[name] for name in ("$defs", "definitions") if name in root}, **schema}
+
+
 def _target(reference: Any, root: Schema) -> Any:
     """What a reference within the schema points to, or nothing."""
     if not isinstance(reference, str) or not reference.startswith("#"):
@@ -145,7 +163,7 @@ def _literal(bare: str) -> tuple[str, str] | None:
 
 def _json_value(bare: str) -> tuple[str, str] | None:
     """Read a number, object or array. A string in quotes is text that has quotes."""
-    if not bare or bare[0] == '"' or not is_json(bare):
+    if bare[:1] in ("", '"', "t", "f", "n") or not is_json(bare):
         return None
     return ("object" if bare[0] == "{" else "array" if bare[0] == "[" else _number_kind(bare)), bare
 

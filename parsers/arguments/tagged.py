@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from parsers.arguments.json_text import write_json
-from parsers.arguments.kinds import STRING, Spelled, kinds, properties
+from parsers.arguments.kinds import STRING, Spelled, kinds, properties, resolved, standalone
 from parsers.arguments.style import Call, CallableTool, Frame, Schema, Tools
 from parsers.arguments.tagged_reader import TaggedReader
 from parsers.formats import Format, either, free_text, json_schema, optional, regex, sequence, star, tag, text
@@ -108,7 +108,7 @@ class Tagged:
     def _arguments(self, schema: Schema) -> Format:
         """The arguments of a call, in the order of the schema's properties."""
         named = properties(schema, schema)
-        required = schema.get("required", ())
+        required = resolved(schema, schema).get("required", ())
         if not named:
             return text("") if schema.get("additionalProperties") is False else star(self._any_argument())
         arguments = (
@@ -124,8 +124,7 @@ class Tagged:
             before, after = self._around(key, is_text=True)
             return tag(before, self._text(schema), after)
         before, after = self._around(key, is_text=False)
-        definitions = {name: root[name] for name in ("$defs", "definitions") if name in root}
-        return tag(before, json_schema({**definitions, **schema}), after)
+        return tag(before, json_schema(standalone(schema, root)), after)
 
     def _any_argument(self) -> Format:
         value = tag(self._behind_key(is_text=True), free_text([self.value_end]), self._after_value)

@@ -10,7 +10,6 @@ SDKs' accumulators rely on (docs/compatibility.md):
 """
 
 import json
-import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -39,11 +38,6 @@ class ChatShape:
     include_reasoning: bool = True
     include_usage: bool = False
     with_logprobs: bool = False
-
-
-def new_call_id() -> str:
-    """A name for a call that no other call has."""
-    return f"call_{uuid.uuid4().hex[:24]}"
 
 
 def finish_reason(reason: FinishReason, shape: ChatShape) -> str:
@@ -94,7 +88,7 @@ class _Choice:
 
     content: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
-    calls: list[tuple[str, list[str]]] = field(default_factory=list)
+    calls: list[tuple[CallBegin, list[str]]] = field(default_factory=list)
     logprobs: list[TokenLogprob] = field(default_factory=list)
     finish: FinishReason = FinishReason.STOP
 
@@ -107,8 +101,8 @@ class _Choice:
                     self.content.append(text)
                 case Reasoning(text):
                     self.reasoning.append(text)
-                case CallBegin(_, name):
-                    self.calls.append((name, []))
+                case CallBegin():
+                    self.calls.append((event, []))
                 case CallArguments(index, text):
                     self.calls[index][1].append(text)
 
@@ -154,13 +148,18 @@ class ChatResponse:
         }
         if choice.reasoning and self._shape.include_reasoning:
             message["reasoning_content"] = "".join(choice.reasoning)
-        calls = [{"name": name, "arguments": "".join(pieces)} for name, pieces in choice.calls]
+        calls = [
+            {
+                "id": begin.id,
+                "type": "function",
+                "function": {"name": begin.name, "arguments": "".join(pieces)},
+            }
+            for begin, pieces in choice.calls
+        ]
         if calls and self._shape.legacy_functions:
-            message["function_call"] = calls[0]
+            message["function_call"] = calls[0]["function"]
         elif calls:
-            message["tool_calls"] = [
-                {"id": new_call_id(), "type": "function", "function": call} for call in calls
-            ]
+            message["tool_calls"] = calls
         return message
 
 
@@ -215,9 +214,9 @@ class ChatStream:
                     yield {"reasoning_content": text}
                 case CallBegin(_, name) if self._shape.legacy_functions:
                     yield {"function_call": {"name": name, "arguments": ""}}
-                case CallBegin(index, name):
+                case CallBegin(index, name, call_id):
                     function = {"name": name, "arguments": ""}
-                    call = {"index": index, "id": new_call_id(), "type": "function", "function": function}
+                    call = {"index": index, "id": call_id, "type": "function", "function": function}
                     yield {"tool_calls": [call]}
                 case CallArguments(_, text) if self._shape.legacy_functions:
                     yield {"function_call": {"arguments": text}}

@@ -72,7 +72,7 @@ def serve(settings: Settings, listener: socket.socket, report: Say) -> int:
     from server.metrics import Metrics
 
     disable_created_metrics()  # type: ignore[no-untyped-call]  # a birthday beside each series, which nobody reads
-    metrics = Metrics(families=(located.family.name,))
+    metrics = Metrics()
     on_stop(abandon(metrics.close))
     with asyncio.Runner(loop_factory=event_loop) as runner:
         return runner.run(_serve(settings, located, listener, metrics, report))

@@ -16,6 +16,7 @@ from openai.lib.streaming.chat import ChatCompletionStreamState
 from openai.types.chat import ChatCompletionChunk
 
 from parsers.families.hermes import HERMES
+from parsers.family import Family
 from server.app import create_app
 from server.context import Context
 from server.engine.protocol import Finish
@@ -148,10 +149,12 @@ async def serving(
     settings: Settings | None = None,
     *,
     template: str | None = None,
+    family: Family = HERMES,
 ) -> AsyncIterator[Server]:
     """Serve `scripts`: texts that the model writes one token a step, or scripts of the engine.
 
-    `template` is Jinja to use in place of the chat template that the server would choose.
+    `template` is Jinja to use in place of the chat template that the server would choose, and `family` the
+    one whose calls the model writes.
     """
     if isinstance(scripts, list):
         scripts = [script(vocabulary, text) if isinstance(text, str) else text for text in scripts]
@@ -160,12 +163,12 @@ async def serving(
         settings=settings or Settings(),
         engine=engine,
         vocabulary=vocabulary,
-        template=choose_template(vocabulary.chat_template, HERMES.name)
+        template=choose_template(vocabulary.chat_template, family.name)
         if template is None
         else ChatTemplate(template, origin="a test"),
-        family=HERMES,
+        family=family,
         planner=SchemaPlanner(),
-        metrics=Metrics(families=(HERMES.name,)),
+        metrics=Metrics(families=(family.name,)),
         model_names=(MODEL,),
         created=1,
     )

@@ -15,8 +15,11 @@ from server.vocabulary import Vocabulary
 USAGE = Usage(prompt=7, completion=5, reasoning=2, cached=3)
 TWO_CALLS = [
     Step(0, (Content("Hi"), Content("."))),
-    Step(0, (CallBegin(0, "f"), CallArguments(0, '{"a": '))),
-    Step(0, (CallArguments(0, "1}"), CallEnd(0), CallBegin(1, "g"), CallArguments(1, "{}"), CallEnd(1))),
+    Step(0, (CallBegin(0, "f", "call_1"), CallArguments(0, '{"a": '))),
+    Step(
+        0,
+        (CallArguments(0, "1}"), CallEnd(0), CallBegin(1, "g", "call_2"), CallArguments(1, "{}"), CallEnd(1)),
+    ),
     Step(0, (), finish=FinishReason.TOOL_CALLS),
 ]
 
@@ -59,7 +62,7 @@ def test_a_call_begins_with_all_that_identifies_it(vocabulary: Vocabulary) -> No
     ]
     first, second = calls[0], calls[3]
 
-    assert first.pop("id").startswith("call_")
+    assert first.pop("id") == "call_1"
     assert first == {"index": 0, "type": "function", "function": {"name": "f", "arguments": ""}}
     assert second["index"] == 1
     assert calls[1:3] == [
@@ -112,7 +115,7 @@ def test_a_whole_answer_folds_the_same_steps(vocabulary: Vocabulary) -> None:
         {"name": "f", "arguments": '{"a": 1}'},
         {"name": "g", "arguments": "{}"},
     ]
-    assert len({call["id"] for call in calls}) == 2
+    assert [call["id"] for call in calls] == ["call_1", "call_2"]
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,15 @@ def silent(line: str) -> None:
 
 
 def test_a_directory_is_its_own_place(tmp_path: Path) -> None:
-    """A model that is here is loaded from here."""
+    """A model that is here is loaded from here, and its family is left to be found out from it."""
     located = locate(Settings(model=str(tmp_path)), report=silent)
 
-    assert located == Located(str(tmp_path), HERMES, None)
+    assert located == Located(str(tmp_path), None, None)
+
+
+def test_a_family_that_is_named_is_known_at_once() -> None:
+    """`--family` decides before anything is loaded."""
+    assert locate(Settings(model="a/b", family="hermes"), report=silent).family == HERMES
 
 
 def test_a_hub_name_is_left_to_the_hub() -> None:

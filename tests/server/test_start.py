@@ -31,7 +31,7 @@ def _vocabulary() -> Vocabulary:
 
 def test_a_model_without_a_tool_template_gets_the_familys(vocabulary: Vocabulary) -> None:
     """The default model's own template does not show tools; the log says which is used, and why."""
-    template = load_template(Located("m", HERMES, None), vocabulary)
+    template = load_template(Located("m", None, None), vocabulary, HERMES)
 
     assert template.traits.tools
     assert "templates/hermes.jinja" in template.origin
@@ -39,7 +39,7 @@ def test_a_model_without_a_tool_template_gets_the_familys(vocabulary: Vocabulary
 
 def test_a_given_template_is_used_as_it_is(vocabulary: Vocabulary) -> None:
     """`--chat-template` wins over the model's own and ours."""
-    template = load_template(Located("m", HERMES, "{{ messages[0].content }}"), vocabulary)
+    template = load_template(Located("m", None, "{{ messages[0].content }}"), vocabulary, HERMES)
 
     assert template.origin == "--chat-template"
     assert template.render([{"role": "user", "content": "Hi"}]) == "Hi"
@@ -48,7 +48,7 @@ def test_a_given_template_is_used_as_it_is(vocabulary: Vocabulary) -> None:
 def test_a_template_that_does_not_compile_is_told(vocabulary: Vocabulary) -> None:
     """The start fails with the compiler's reason."""
     with pytest.raises(CommandError, match="cannot be compiled"):
-        load_template(Located("m", HERMES, "{% if %}"), vocabulary)
+        load_template(Located("m", None, "{% if %}"), vocabulary, HERMES)
 
 
 def test_a_directory_without_a_tokenizer_is_told_in_one_line(tmp_path: Path) -> None:

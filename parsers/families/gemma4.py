@@ -1,0 +1,34 @@
+"""Gemma 4: a call in tags, with text in quotes of its own.
+
+<|channel>thought
+Both at once.
+<channel|><|tool_call>call:get_weather{city:<|"|>Paris<|"|>,days:2}<tool_call|><|tool_call>call:get_time{}<tool_call|>
+"""
+
+from parsers.arguments.literal_call import Dialect, Keys, LiteralCall
+from parsers.family import CallSyntax, Family, Span
+
+GEMMA4 = Family(
+    name="gemma4",
+    call=CallSyntax(
+        "<|tool_call>",
+        "<tool_call|>",
+        LiteralCall(
+            Dialect(
+                quote='<|"|>',
+                escapes=False,
+                keys=Keys.BARE_AND_SORTED,
+                equals=":",
+                comma=",",
+                colon=":",
+                true="true",
+                false="false",
+                null="null",
+            ),
+            prefix="call:",
+            begin="{",
+            end="}",
+        ),
+    ),
+    reasoning=Span("<|channel>thought\n", "<channel|>"),
+)

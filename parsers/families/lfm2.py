@@ -1,0 +1,21 @@
+"""LFM2, LFM2.5: a list of Python calls in tags.
+
+<|tool_call_start|>[get_weather(city='Paris'), get_time()]<|tool_call_end|>
+"""
+
+from parsers.arguments.literal_call import LiteralCall
+from parsers.families.llama4_pythonic import PYTHON
+from parsers.family import CallSyntax, Family, Span
+
+LFM2 = Family(
+    name="lfm2",
+    call=CallSyntax(
+        "<|tool_call_start|>",
+        "<|tool_call_end|>",
+        LiteralCall(PYTHON, begin="(", end=")"),
+        lead="[",
+        joint=", ",
+        trail="]",
+    ),
+    reasoning=Span("<think>", "</think>"),
+)

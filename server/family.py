@@ -1,0 +1,64 @@
+"""What the path asks of a family's record beside its parser and mask.
+
+marker_ids(MISTRAL_V11, vocabulary)    # the ids of [TOOL_CALLS], [ARGS] and [CALL_ID], where it has them
+holds_format(QWEN3_CODER.call.style)   # False: its arguments stand in tags, for which it makes its own mask
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from functools import lru_cache
+
+import xgrammar
+
+from parsers.arguments.style import ArgumentStyle, CallableTool
+from parsers.family import Family
+from server.errors import ApiError, Code
+from server.vocabulary import Vocabulary
+
+ORIGIN = re.compile(r"^\[[0-9:]+\] \S+:\d+: ")
+"""The time and the place in XGrammar's own source that its messages begin with."""
+
+
+@lru_cache(maxsize=16)
+def marker_ids(family: Family, vocabulary: Vocabulary) -> frozenset[int]:
+    """The ids of the special tokens that the family's record spells anywhere. What ends an answer is none.
+
+    Special tokens are no part of an answer's text, but a parser finds calls by just such tokens.
+    """
+    spelled = "\0".join(spellings(family))
+    special = vocabulary.special_ids - vocabulary.end_ids
+    return frozenset(id for id in special if vocabulary.token_text(id) in spelled)
+
+
+def spellings(record: object) -> Iterator[str]:
+    """Every string of a record and of the records in it."""
+    if isinstance(record, str):
+        yield record
+    elif isinstance(record, tuple):
+        for member in record:
+            yield from spellings(member)
+    elif is_dataclass(record):
+        for field in fields(record):
+            yield from spellings(getattr(record, field.name))
+
+
+def holds_format(style: ArgumentStyle) -> bool:
+    """Whether the style's mask holds arguments to the format it is given, not to one of its own making."""
+    one, other = ({"type": "const_string", "value": value} for value in ("one", "other"))
+    return style.frame(CallableTool("f", one)) != style.frame(CallableTool("f", other))
+
+
+def check_arguments(style: ArgumentStyle, tool: CallableTool, *, param: str) -> None:
+    """Refuse a schema of which the style makes a mask that cannot be built. Raises `ApiError` (400)."""
+    tag = {"type": "structural_tag", "format": style.frame(tool).content}
+    try:
+        xgrammar.Grammar.from_structural_tag(json.dumps(tag))
+    except (RuntimeError, ValueError) as error:
+        reason = ORIGIN.sub("", str(error).strip().partition("\n")[0])[:300]
+        message = (
+            f"Invalid schema for function '{tool.name}': this model's form of calls cannot be held to it "
+            f"({reason}). Write it in other words, or leave out 'strict'."
+        )
+        raise ApiError(Code.INVALID_TOOLS, message, param) from error

@@ -1,0 +1,219 @@
+"""Arguments in tags: the spellings that models are known for, and the mask of what a schema says."""
+
+import json
+from typing import Any
+
+import pytest
+
+from parsers.arguments.style import Call, CallableTool
+from parsers.events import Content, Malformed, Reason
+from parsers.families.deepseek_v32 import DEEPSEEK_V32
+from parsers.families.glm47 import GLM47
+from parsers.families.minimax_m2 import MINIMAX_M2
+from parsers.families.qwen3_coder import QWEN3_CODER
+from parsers.family import Family
+from tests.parsers.reading import Answer, events_of, read
+
+TOOLS: dict[str, Any] = {
+    "f": {
+        "type": "object",
+        "properties": {
+            "a": {"type": "string"},
+            "n": {"type": "integer"},
+            "o": {"type": "object"},
+            "u": {"type": ["string", "null"]},
+        },
+    },
+    "g": {},
+}
+
+
+def qwen(body: str) -> str:
+    return f"<tool_call>\n<function=f>\n{body}</function>\n</tool_call>"
+
+
+def dsml(body: str) -> str:
+    block = f'<function_calls>\n<invoke name="f">\n{body}</invoke>\n</function_calls>'
+    return block.replace("</", "\0").replace("<", "<｜DSML｜").replace("\0", "</｜DSML｜")
+
+
+WELL_READ: dict[str, tuple[Family, str, dict[str, Any]]] = {
+    "markup of another level in a value": (
+        QWEN3_CODER,
+        qwen("<parameter=a>\n</function>\n</tool_call> <tool_call>\n</parameter>\n"),
+        {"a": "</function>\n</tool_call> <tool_call>"},
+    ),
+    "unknown argument in a value": (
+        QWEN3_CODER,
+        qwen("<parameter=a>\nx\n<parameter=foo>\ny\n</parameter>\n"),
+        {"a": "x\n<parameter=foo>\ny"},
+    ),
+    "no argument at all in a value": (
+        QWEN3_CODER,
+        qwen(f"<parameter=a>\nx\n<parameter={'y' * 300}\n</parameter>\n"),
+        {"a": f"x\n<parameter={'y' * 300}"},
+    ),
+    "end of a value within it": (
+        QWEN3_CODER,
+        qwen("<parameter=a>\nx</parameter> y\n</parameter>\n"),
+        {"a": "x</parameter> y"},
+    ),
+    "end of a value missing": (
+        QWEN3_CODER,
+        qwen("<parameter=a>\nx\n<parameter=n>\n2\n</parameter>\n"),
+        {"a": "x", "n": 2},
+    ),
+    "end of the call missing": (
+        QWEN3_CODER,
+        "<tool_call><function=f><parameter=a>\nx\n</parameter>\n</tool_call>",
+        {"a": "x"},
+    ),
+    "begin of the block missing": (
+        QWEN3_CODER,
+        "<function=f>\n<parameter=a>\nx\n</parameter>\n</function>\n</tool_call>",
+        {"a": "x"},
+    ),
+    "end of the name's tag missing": (QWEN3_CODER, "<tool_call><function=f\n</function></tool_call>", {}),
+    "empty value": (QWEN3_CODER, qwen("<parameter=a>\n\n</parameter>\n"), {"a": ""}),
+    "null where it may be": (QWEN3_CODER, qwen("<parameter=u>\nNone\n</parameter>\n"), {"u": None}),
+    "number that is none": (QWEN3_CODER, qwen("<parameter=n>\ntwo\n</parameter>\n"), {"n": "two"}),
+    "Python's spelling": (
+        QWEN3_CODER,
+        qwen("<parameter=o>\n{'k': True}\n</parameter>\n"),
+        {"o": {"k": True}},
+    ),
+    "argument without a schema": (QWEN3_CODER, qwen("<parameter=z>\n1\n</parameter>\n"), {"z": "1"}),
+    "call in JSON": (
+        QWEN3_CODER,
+        '<tool_call>\n{"name": "f", "arguments": {"a": "x"}}\n</tool_call>',
+        {"a": "x"},
+    ),
+    "arguments in JSON": (DEEPSEEK_V32, dsml('{"a": "x"}\n'), {"a": "x"}),
+    "arguments in JSON, the end missing": (
+        DEEPSEEK_V32,
+        dsml('{"a": "x"}').replace("</｜DSML｜invoke>", ""),
+        {"a": "x"},
+    ),
+    "text by its tag": (
+        DEEPSEEK_V32,
+        dsml('<parameter name="z" string="true"> 1 </parameter>'),
+        {"z": " 1 "},
+    ),
+    "JSON by its tag": (DEEPSEEK_V32, dsml('<parameter name="z" string="false">[1]</parameter>'), {"z": [1]}),
+    "JSON by its tag, but text by the schema": (
+        DEEPSEEK_V32,
+        dsml('<parameter name="a" string="false">12</parameter>'),
+        {"a": "12"},
+    ),
+    "neither by its tag": (DEEPSEEK_V32, dsml('<parameter name="z">12</parameter>'), {"z": 12}),
+    "call that closes itself": (
+        DEEPSEEK_V32,
+        '<｜DSML｜function_calls><｜DSML｜invoke name="f"/></｜DSML｜function_calls>',
+        {},
+    ),
+    "other quotes, and none": (
+        MINIMAX_M2,
+        "<minimax:tool_call><invoke name='f'><parameter name=n>1</parameter></invoke></minimax:tool_call>",
+        {"n": 1},
+    ),
+    "no arguments": (GLM47, "<tool_call>f</tool_call>", {}),
+    "newlines between tags": (
+        GLM47,
+        "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>x</arg_value>\n</tool_call>",
+        {"a": "x"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("family", "text", "arguments"), WELL_READ.values(), ids=WELL_READ.keys())
+def test_tolerated_spelling_of_tags_is_a_call(family: Family, text: str, arguments: dict[str, Any]) -> None:
+    """What can be understood in one way only is a call, however it is cut, and nothing else is said."""
+    answer = read("Sure.\n" + text, TOOLS, family=family)
+
+    assert [(name, json.loads(said)) for name, said in answer.calls] == [("f", arguments)]
+    assert (answer.content.removesuffix("\n</tool_call>"), answer.malformed) == ("Sure.", [])
+
+
+MALFORMED = {
+    "words between the tags": (QWEN3_CODER, qwen("words\n"), Reason.BAD_MARKUP),
+    "no name": (QWEN3_CODER, "<tool_call><function=>\n</function></tool_call>", Reason.NO_NAME),
+    "name without end": (QWEN3_CODER, f"<tool_call><function={'f' * 300}</tool_call>", Reason.NO_NAME),
+    "key without end": (QWEN3_CODER, qwen(f"<parameter={'a' * 300}"), Reason.BAD_MARKUP),
+    "broken JSON": (DEEPSEEK_V32, dsml('{"a": x}'), Reason.BAD_JSON),
+}
+
+
+@pytest.mark.parametrize(("family", "text", "reason"), MALFORMED.values(), ids=MALFORMED.keys())
+def test_broken_tags_are_malformed(family: Family, text: str, reason: Reason) -> None:
+    """A call that cannot be read on is told with its reason, and its text is not lost."""
+    events = events_of(text, TOOLS, family=family)
+    (malformed,) = [event for event in events if isinstance(event, Malformed)]
+    said = [event.text for event in events if isinstance(event, Content)]
+
+    assert malformed.reason is reason
+    assert "".join([malformed.raw, *said]) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["the <tool_call> tag", "<tool_call>f or g", "<tool_call>f\nor g", "<tool_call>" + "f" * 300]
+)
+def test_begin_marker_in_prose_is_prose(text: str) -> None:
+    """Where calls have no marker of their own, only a tag tells that one stands behind a block's."""
+    assert read(text, TOOLS, family=GLM47) == Answer(text)
+
+
+def test_text_streams_and_other_values_wait() -> None:
+    """The pieces of the arguments, which are JSON when they are joined."""
+    reader = QWEN3_CODER.call.style.reader(TOOLS)
+    steps = [
+        "".join(getattr(step, "text", "") for step in reader.read(piece).steps)
+        for piece in (
+            "<function=f>\n<parameter=a>\nHe",
+            'l"lo',
+            "\n</parameter>\n<parameter=n>\n1",
+            "2\n</parameter>\n<",
+        )
+    ]
+
+    assert steps == ['f{"a": "He', 'l\\"lo', '", "n": ', "12"]
+
+
+def test_value_that_holds_its_own_end_cannot_be_written() -> None:
+    """The writer says so, in place of writing what reads as something else."""
+    with pytest.raises(ValueError, match="'a' holds '</parameter>'"):
+        QWEN3_CODER.call.style.write(Call("f", {"a": "</parameter>"}))
+
+
+def content_of(schema: dict[str, Any]) -> Any:
+    return QWEN3_CODER.call.style.frame(
+        CallableTool("f", {}, {"properties": {"a": schema}, "required": ["a"]})
+    ).content
+
+
+def test_mask_of_a_value_follows_its_schema() -> None:
+    """Choices and whole patterns of text are held, all other text is free; the rest is JSON."""
+    around = {"type": "tag", "begin": "<parameter=a>\n", "end": "\n</parameter>\n"}
+    anything = {"type": "any_text", "excludes": ["</parameter>"]}
+    integer = {"$ref": "#/$defs/n"}
+    root = {"properties": {"a": integer}, "required": ["a"], "$defs": {"n": {"type": "integer"}}}
+
+    assert content_of({"const": "x"}) == around | {"content": {"type": "const_string", "value": "x"}}
+    assert content_of({"type": "string", "pattern": "^x+$"}) == around | {
+        "content": {"type": "regex", "pattern": "^x+$"}
+    }
+    for loose in ({"type": "string", "pattern": "x"}, {"type": ["string", "null"]}, {}, {"enum": ["", "x"]}):
+        assert content_of(loose) == around | {"content": anything}
+    assert QWEN3_CODER.call.style.frame(CallableTool("f", {}, root)).content == around | {
+        "content": {"type": "json_schema", "json_schema": {"$defs": root["$defs"], **integer}}
+    }
+
+
+def test_mask_without_a_schema_allows_any_arguments() -> None:
+    """A tool that takes no arguments is not that: its schema closes the object."""
+    style = QWEN3_CODER.call.style
+
+    assert style.frame(CallableTool("f", {})).content["type"] == "star"
+    assert style.frame(CallableTool("f", {}, {"additionalProperties": False})).content == {
+        "type": "const_string",
+        "value": "",
+    }

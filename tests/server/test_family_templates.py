@@ -1,0 +1,127 @@
+"""Our own chat templates: what the models of each family were trained to read."""
+
+from pathlib import Path
+
+import pytest
+
+from parsers.registry import find
+from parsers.write import write_calls
+from server.template import ChatTemplate, Turn, choose_template
+from server.traits import CallIds
+from templates import read_template
+
+OURS = ("deepseek_v31", "hermes", "kimi_k2")
+WEATHER = {"type": "object", "properties": {"city": {"type": "string"}}}
+TOOL = {
+    "type": "function",
+    "function": {"name": "weather", "description": "Look outside.", "parameters": WEATHER},
+}
+
+
+def called(id: str, name: str, city: str) -> Turn:
+    return {"id": id, "type": "function", "function": {"name": name, "arguments": {"city": city}}}
+
+
+CONVERSATION: list[Turn] = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "Rain?"},
+    {
+        "role": "assistant",
+        "content": "",
+        "tool_calls": [
+            called("functions.weather:0", "weather", "Łódź"),
+            called("functions.weather:1", "weather", "Rio"),
+        ],
+    },
+    {"role": "tool", "tool_call_id": "functions.weather:0", "name": "weather", "content": "wet"},
+    {"role": "tool", "tool_call_id": "functions.weather:1", "name": "weather", "content": "dry"},
+]
+
+
+def ours(name: str) -> ChatTemplate:
+    source = read_template(name)
+    assert source is not None
+    return ChatTemplate(source, origin="a test")
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_a_template_of_ours_shows_everything(name: str) -> None:
+    """Tools, calls that stand side by side, and their results reach the model."""
+    traits = ours(name).traits
+
+    assert (traits.tools, traits.calls, traits.results, traits.parallel_calls) == (True, True, True, True)
+    assert traits.text_arguments
+    assert traits.call_ids is CallIds.ANY
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_a_template_of_ours_writes_calls_as_the_family_does(name: str) -> None:
+    """The model reads its earlier calls in the form that mask and parser expect of the next."""
+    calls = [("weather", {"city": "Łódź"}), ("weather", {"city": "Rio"})]
+
+    assert write_calls(find(name), calls) in ours(name).render(CONVERSATION, tools=[TOOL])
+
+
+def test_kimi_reads_results_by_the_ids_of_its_calls() -> None:
+    """The whole prompt, to the letter."""
+    assert ours("kimi_k2").render(CONVERSATION) == (
+        "<|im_system|>system<|im_middle|>Be brief.<|im_end|><|im_user|>user<|im_middle|>Rain?<|im_end|>"
+        "<|im_assistant|>assistant<|im_middle|><|tool_calls_section_begin|>"
+        '<|tool_call_begin|>functions.weather:0<|tool_call_argument_begin|>{"city": "Łódź"}<|tool_call_end|>'
+        '<|tool_call_begin|>functions.weather:1<|tool_call_argument_begin|>{"city": "Rio"}<|tool_call_end|>'
+        "<|tool_calls_section_end|><|im_end|>"
+        "<|im_system|>tool<|im_middle|>## Return of functions.weather:0\nwet<|im_end|>"
+        "<|im_system|>tool<|im_middle|>## Return of functions.weather:1\ndry<|im_end|>"
+        "<|im_assistant|>assistant<|im_middle|>"
+    )
+
+
+def test_deepseek_goes_on_right_behind_the_results() -> None:
+    """The whole prompt, to the letter: no turn is opened after a result."""
+    assert ours("deepseek_v31").render(CONVERSATION) == (
+        "Be brief.<｜User｜>Rain?<｜Assistant｜></think><｜tool▁calls▁begin｜>"
+        '<｜tool▁call▁begin｜>weather<｜tool▁sep｜>{"city": "Łódź"}<｜tool▁call▁end｜>'
+        '<｜tool▁call▁begin｜>weather<｜tool▁sep｜>{"city": "Rio"}<｜tool▁call▁end｜>'
+        "<｜tool▁calls▁end｜><｜end▁of▁sentence｜>"
+        "<｜tool▁output▁begin｜>wet<｜tool▁output▁end｜><｜tool▁output▁begin｜>dry<｜tool▁output▁end｜>"
+    )
+
+
+@pytest.mark.parametrize(("thinking", "end"), [(True, "<think>"), (False, "</think>")])
+def test_deepseek_thinks_if_it_is_asked_to(thinking: bool, end: str) -> None:
+    """The prompt opens the thought, or closes it at once."""
+    prompt = ours("deepseek_v31").render(CONVERSATION[:2], arguments={"thinking": thinking})
+
+    assert prompt.endswith(f"<｜Assistant｜>{end}")
+
+
+def test_a_template_that_shows_tools_but_no_calls_gives_way() -> None:
+    """Else a conversation could not go on behind its first call."""
+    own = "{{ tools | tojson if tools }}{% for m in messages %}{{ m.role + ': ' + m.content }}{% endfor %}"
+
+    chosen = choose_template(own, "kimi_k2")
+    kept = choose_template(own, "granite3")
+
+    assert chosen.origin == "templates/kimi_k2.jinja, because the model's own does not show calls"
+    assert chosen.traits.calls
+    assert kept.origin == (
+        "the model's own, without earlier calls: it does not show them, "
+        "and the family granite3 has none of ours"
+    )
+
+
+@pytest.mark.parametrize(
+    ("page", "family"),
+    [
+        ("Kimi-K2-Instruct", "kimi_k2"),
+        ("Kimi-K2-Thinking", "kimi_k2"),
+        ("deepseek-ai-DeepSeek-V3.1", "deepseek_v31"),
+    ],
+)
+def test_real_templates_that_fall_short_are_replaced(model_data: Path, page: str, family: str) -> None:
+    """Their own would show no tools, or refuse every conversation with a call in it."""
+    own = (model_data / "chat_templates" / f"{page}.jinja").read_text(encoding="utf-8")
+    chosen = choose_template(own, family)
+
+    assert chosen.origin.startswith(f"templates/{family}.jinja")
+    assert chosen.traits.parallel_calls

@@ -1,0 +1,97 @@
+"""`strictcall parse`: what it reads, in any pieces, and what it says of what it cannot read."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from server.main import main
+
+TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
+RAW = (
+    '<think>Hm.</think>Sure.\n<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>\n<tool_call>{x'
+)
+READ = {
+    "content": "Sure.",
+    "reasoning": "Hm.",
+    "tool_calls": [{"id": "call_0", "name": "f", "arguments": '{"a": 1}'}],
+    "failures": [{"reason": "bad_json", "raw": "<tool_call>{x"}],
+}
+
+
+def parsed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *argv: str, text: str
+) -> tuple[int, list[Any]]:
+    """The exit code of the command, and what it wrote, line by line."""
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    code = main(["parse", *argv])
+    return code, [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+@pytest.mark.parametrize("chunk", ["whole", 1, 5, "random:7"])
+def test_every_line_is_read_in_the_pieces_it_asks_for(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, chunk: object
+) -> None:
+    """However an answer is cut, the same is read of it."""
+    line = json.dumps({"family": "hermes", "tools": [TOOL], "raw": RAW, "chunk": chunk})
+
+    assert parsed(capsys, monkeypatch, "--jsonl", text=f"{line}\n\n{line}\n") == (0, [READ, READ])
+
+
+def test_line_may_begin_in_the_reasoning_span(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The prompt may have opened it."""
+    line = {"family": "hermes", "tools": [], "raw": "Hm.</think>Yes.", "prompt_opens_reasoning": True}
+    _, (answer,) = parsed(capsys, monkeypatch, "--jsonl", text=json.dumps(line))
+
+    assert (answer["content"], answer["reasoning"]) == ("Yes.", "Hm.")
+
+
+def test_single_answer_is_read_with_the_tools_of_a_file(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Tools may stand in a request's envelope, or without it; ids are the model's where it wrote them."""
+    (tmp_path / "tools.json").write_text(json.dumps([TOOL["function"]]), encoding="utf-8")
+    argv = ("--family", "mistral_v11", "--tools", str(tmp_path / "tools.json"))
+    code, (answer,) = parsed(capsys, monkeypatch, *argv, text="[TOOL_CALLS]f[CALL_ID]q1W2e3R4t[ARGS]{}")
+
+    assert code == 0
+    assert answer["tool_calls"] == [{"id": "q1W2e3R4t", "name": "f", "arguments": "{}"}]
+
+
+BAD_LINES = {
+    "no JSON": ("{", "not JSON"),
+    "no object": ("[]", "'raw' is text"),
+    "no text": ('{"family": "hermes", "tools": [], "raw": 3}', "'raw' is text"),
+    "unknown family": ('{"family": "hermez", "tools": [], "raw": ""}', "no model family 'hermez'"),
+    "tools that are none": ('{"family": "hermes", "tools": {}, "raw": ""}', "JSON array"),
+    "tool without a name": ('{"family": "hermes", "tools": [3], "raw": ""}', "'name'"),
+    "unknown cut": ('{"family": "hermes", "tools": [], "raw": "", "chunk": 0}', "'chunk'"),
+}
+
+
+@pytest.mark.parametrize(("line", "said"), BAD_LINES.values(), ids=BAD_LINES.keys())
+def test_bad_line_is_told_and_costs_the_others_nothing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, line: str, said: str
+) -> None:
+    """The line's place is taken by an answer in which nothing was read, and the exit code is 1."""
+    good = '{"family": "hermes", "tools": [], "raw": "Hi"}'
+    code, (first, second) = parsed(capsys, monkeypatch, "--jsonl", text=f"{line}\n{good}\n")
+
+    assert code == 1
+    assert said in first["error"]
+    assert (first["tool_calls"], second["content"]) == ([], "Hi")
+
+
+@pytest.mark.parametrize("argv", [("--family", "hermez"), ("--family", "hermes", "--tools", "/nowhere.json")])
+def test_single_answer_that_cannot_be_read_fails(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, argv: tuple[str, ...]
+) -> None:
+    """The message says what is wrong."""
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+
+    assert main(["parse", *argv]) == 1
+    assert argv[-1] in capsys.readouterr().err
