@@ -9,6 +9,7 @@ Parser, mask and writer are all derived from the record, so that none of them ca
     )
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -46,7 +47,7 @@ class CallSyntax:
     the model was trained; the parser takes any.
 
     `end` is empty where the calls themselves tell where they end. `begin` is empty where nothing announces
-    a call: then one is looked for at the very start of the answer, and nowhere else.
+    a call: then one is looked for at the very start of the answer, and elsewhere by the style's cue.
     `openers` are other markers that models begin a block with. Where the style's calls have a marker of
     their own, one may also stand without a block around it.
     """
@@ -65,6 +66,12 @@ class CallSyntax:
     def markers(self) -> tuple[str, ...]:
         """Everything that announces a call in text."""
         return tuple(filter(None, (self.begin, *self.openers, self.style.opening)))
+
+    def cues(self, names: Iterable[str]) -> tuple[str, ...]:
+        """What tells of calls of these names where no marker does."""
+        if self.begin:
+            return ()
+        return tuple(self.lead + cue for name in names if (cue := self.style.cue(name)))
 
     @property
     def ends_with_its_call(self) -> bool:

@@ -63,7 +63,7 @@ def _body(
         return alone
     if answer is not None:
         return either([answer, alone])
-    prose = free_text([*syntax.markers, *excluded])
+    prose = free_text([*syntax.markers, *syntax.cues(tool.name for tool in tools), *excluded])
     if syntax.begin:
         return sequence(prose, optional(calls))
     return either([calls, optional(sequence(regex(_not_a_call(syntax, tools)), prose))])

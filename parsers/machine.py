@@ -10,8 +10,9 @@ feed. Work is linear in the text, and what is held back between two feeds is nev
 
 * Markers are found in text. (Where a family's markers are single tokens they can be told from text that
   spells them: `feed` is the place to cut the text at such tokens.)
-* Where a family's calls have no begin marker, one is read only at the very start of the answer. Such a call,
-  and one that stands without its block's markers, has to prove that it is one, or it is text.
+* Where a family's calls have no begin marker, one is read at the very start of the answer, and elsewhere
+  only by its style's cue. Such a call, and one that stands without its block's markers, has to prove that
+  it is one, or it is text.
 * A reasoning span is read only at the very start of the answer, or when the prompt has opened it. What a
   call inside it means is the record's `CallInside`.
 * Without tools, call markers are text. With tools, so is a begin marker that no call follows.
@@ -73,6 +74,7 @@ class Parser:
         self._span = family.reasoning or _NO_SPAN
         self._call_inside = self._span.call_inside
         self._tools: Tools = tools if isinstance(tools, Mapping) else {name: {} for name in tools}
+        self._cues = self._syntax.cues(self._tools)
         self._content_state = _State.TEXT if self._syntax.begin or not tools else _State.FIRST
         self._state = _State.START if family.reasoning else self._content_state
         self._input: deque[str] = deque()
@@ -176,7 +178,7 @@ class Parser:
         self._state = _State.BLOCK
 
     def _markers(self) -> tuple[str, ...]:
-        markers = self._syntax.markers if self._tools else ()
+        markers = (*self._syntax.markers, *self._cues) if self._tools else ()
         return (*markers, self._span.end) if self.in_reasoning else markers
 
     def _read_text(self) -> bool:
@@ -194,8 +196,9 @@ class Parser:
         elif self.in_reasoning and self._call_inside is CallInside.AWAITS_END:
             self._state = _State.HELD
         else:
-            # A call's own marker is left for it to begin with.
-            self._begin_block(self._take(0 if marker == self._syntax.style.opening else len(marker)))
+            # What is part of the call is left for it to begin with.
+            own = marker in (self._syntax.style.opening, *self._cues)
+            self._begin_block(self._take(0 if own else len(marker)))
         return True
 
     def _read_held(self) -> bool:

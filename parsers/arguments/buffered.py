@@ -21,6 +21,8 @@ class BufferedReader:
         self.mode = first
         self.fault: Reason | None = None
         self._steps: list[Step] = []
+        self._pieces: list[str] = []
+        """The arguments that have been read since the last step."""
         self._lexer = JsonLexer()
         self._then = first
 
@@ -28,16 +30,24 @@ class BufferedReader:
         self.buffer += text
         while self.buffer and self.progress.goes_on and self.mode():
             pass
+        self._flush()
         steps = tuple(self._steps)
         self._steps.clear()
         consumed = len(text) if self.progress.goes_on else len(text) - len(self.buffer)
         return Reading(consumed, steps, self.progress, self.fault)
 
     def say(self, step: Step) -> None:
+        self._flush()
         self._steps.append(step)
 
     def say_json(self, text: str) -> None:
-        """The next piece of the arguments, if it is not empty."""
+        """The next piece of the arguments, which may be empty."""
+        self._pieces.append(text)
+
+    def _flush(self) -> None:
+        """Make one step of the pieces."""
+        text = "".join(self._pieces)
+        self._pieces.clear()
         if text:
             self._steps.append(Arguments(text))
 

@@ -34,6 +34,9 @@ class JsonCall:
     opening = ""
     closing = ""
 
+    def cue(self, _name: str) -> str:
+        return ""
+
     def frame(self, tool: CallableTool) -> Frame:
         return Frame(self._before(tool.name), tool.arguments, "}")
 

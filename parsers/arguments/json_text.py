@@ -19,6 +19,8 @@ def write_json(value: Any) -> str:
 
 def escape_surrogates(text: str) -> str:
     """Spell lone surrogates as escapes, since no UTF-8 response can carry them. `text` is JSON."""
+    if text.isascii():
+        return text
     return "".join(f"\\u{ord(char):04x}" if "\ud800" <= char <= "\udfff" else char for char in text)
 
 

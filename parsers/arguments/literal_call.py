@@ -190,6 +190,9 @@ class LiteralCall:
     opening = ""
     closing = ""
 
+    def cue(self, name: str) -> str:
+        return self.prefix + name + self.begin
+
     def frame(self, tool: CallableTool) -> Frame:
         return Frame(self.prefix + tool.name + self.begin, self.dialect.arguments(tool.schema), self.end)
 

@@ -98,6 +98,9 @@ class NamedJson:
     fence: str = ""
     after: str = ""
 
+    def cue(self, _name: str) -> str:
+        return ""
+
     def frame(self, tool: CallableTool) -> Frame:
         header, chosen = self.header.frame(tool.name)
         behind, after = self.between + self.fence, self.after + self.closing

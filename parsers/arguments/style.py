@@ -134,6 +134,10 @@ class ArgumentStyle(Protocol):
         """The marker that every call ends with, or empty."""
         ...
 
+    def cue(self, name: str, /) -> str:
+        """The text that by itself tells of a call of `name`, without any marker; empty if there is none."""
+        ...
+
     def frame(self, tool: CallableTool, /) -> Frame:
         """The mask of a call of the tool."""
         ...

@@ -48,6 +48,9 @@ class Tagged:
     quote: str = ""
     flag: tuple[str, str] = ("", "")
 
+    def cue(self, _name: str) -> str:
+        return ""
+
     def frame(self, tool: CallableTool) -> Frame:
         return Frame(self._head(tool.name), self._arguments(tool.schema), self.closing)
 

@@ -1,12 +1,12 @@
 """Calls that no marker announces: they have to prove themselves, or they are text.
 
-reader = UnmarkedReader(JsonCall().reader(tools), {"f": {}})
+reader = UnmarkedReader(JsonCall().reader(tools), tools, opening="")
 reader.read('{"name": "f"')             # Reading(12, (), Progress.UNDECIDED)
 reader.read(', "arguments": {"a": ')    # Reading(21, (Name("f"), Arguments('{"a": ')), Progress.OPEN)
 
 The proof is the name of a tool of the request, with arguments. Until then all steps are held back, and
-whatever is wrong shows that the text is no call. All of it is given back then, but for the marker it began
-with: there may be other calls in it.
+whatever is wrong shows that the text is no call. All of it is given back then, but for its marker, or
+its first character where it has none: there may be other calls in it.
 """
 
 from parsers.arguments.style import Arguments, CallReader, Name, Progress, Reading, Step, Tools
@@ -47,4 +47,4 @@ class UnmarkedReader:
         return Reading(reading.consumed, (), Progress.UNDECIDED)
 
     def _give_back(self) -> Reading:
-        return Reading(len(self._opening) - self._length, (), Progress.PROSE)
+        return Reading((len(self._opening) or 1) - self._length, (), Progress.PROSE)

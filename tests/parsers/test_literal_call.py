@@ -58,13 +58,21 @@ def test_tolerated_literals_are_a_call(family: Family, text: str, arguments: dic
         "[4]",
         "[f]",
         "[unknown(a=1)]",
-        "Item [f(a=1)]",
+        "Item [f (a=1)]",
         f"[{'f' * 300}(a=1)]",
     ],
 )
 def test_brackets_are_no_call_without_a_tool_s_name(text: str) -> None:
     """Where no marker announces a call, text that begins like one stays text."""
     assert read(text, family=LLAMA4_PYTHONIC) == Answer(text)
+
+
+def test_call_is_found_behind_text_by_its_name() -> None:
+    """The name of a tool with what stands around it tells of a call as a marker does."""
+    answer = read("Item [4] first: [f(a=[1]), g()] and [h(b='x')]\nso [f", family=LLAMA4_PYTHONIC)
+
+    assert answer.calls == [("f", '{"a": [1]}'), ("g", "{}"), ("h", '{"b": "x"}')]
+    assert answer.content == "Item [4] first: and\nso [f"
 
 
 MALFORMED = {
