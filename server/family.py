@@ -4,8 +4,6 @@ marker_ids(MISTRAL_V11, vocabulary)    # the ids of [TOOL_CALLS], [ARGS] and [CA
 holds_format(QWEN3_CODER.call.style)   # False: its arguments stand in tags, for which it makes its own mask
 """
 
-import json
-import re
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
@@ -15,10 +13,8 @@ import xgrammar
 from parsers.arguments.style import ArgumentStyle, CallableTool
 from parsers.family import Family
 from server.errors import ApiError, Code
+from server.forms import compact_tag, reason_of
 from server.vocabulary import Vocabulary
-
-ORIGIN = re.compile(r"^\[[0-9:]+\] \S+:\d+: ")
-"""The time and the place in XGrammar's own source that its messages begin with."""
 
 
 @lru_cache(maxsize=16)
@@ -52,13 +48,11 @@ def holds_format(style: ArgumentStyle) -> bool:
 
 def check_arguments(style: ArgumentStyle, tool: CallableTool, *, param: str) -> None:
     """Refuse a schema of which the style makes a mask that cannot be built. Raises `ApiError` (400)."""
-    tag = {"type": "structural_tag", "format": style.frame(tool).content}
     try:
-        xgrammar.Grammar.from_structural_tag(json.dumps(tag))
+        xgrammar.Grammar.from_structural_tag(compact_tag(style.frame(tool).content))
     except (RuntimeError, ValueError) as error:
-        reason = ORIGIN.sub("", str(error).strip().partition("\n")[0])[:300]
         message = (
             f"Invalid schema for function '{tool.name}': this model's form of calls cannot be held to it "
-            f"({reason}). Write it in other words, or leave out 'strict'."
+            f"({reason_of(error)}). Write it in other words, or leave out 'strict'."
         )
         raise ApiError(Code.INVALID_TOOLS, message, param) from error

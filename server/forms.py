@@ -40,11 +40,15 @@ def checked_form(form: Form) -> Format:
         xgrammar.Grammar.from_structural_tag(tag)
         possible = _can_begin(tag)
     except (RuntimeError, ValueError) as error:
-        reason = ORIGIN.sub("", str(error).strip().splitlines()[0])[:300]
-        raise ApiError(Code.INVALID_VALUE, f"Invalid '{param}': {reason}", param) from error
+        raise ApiError(Code.INVALID_VALUE, f"Invalid '{param}': {reason_of(error)}", param) from error
     if not possible:
         raise ApiError(Code.INVALID_VALUE, f"Invalid '{param}': no answer can match it.", param)
     return answer_format
+
+
+def reason_of(error: Exception) -> str:
+    """What XGrammar says is wrong, in its own words."""
+    return ORIGIN.sub("", str(error).strip().partition("\n")[0])[:300]
 
 
 def compact_tag(answer_format: Format) -> str:

@@ -130,8 +130,11 @@ class Tagged:
         return tag(before, json_schema(standalone(schema, root)), after)
 
     def _any_argument(self) -> Format:
-        value = tag(self._behind_key(is_text=True), free_text([self.value_end]), self._after_value)
-        return sequence(text(self.key_begin + self.quote), regex(_ANY_KEY), value)
+        """Any key, and any value: as text, and as JSON where the tags say which of them it is."""
+        values = [tag(self._behind_key(is_text=True), free_text([self.value_end]), self._after_value)]
+        if self.flags_text:
+            values.append(tag(self._behind_key(is_text=False), json_schema({}), self._after_value))
+        return sequence(text(self.key_begin + self.quote), regex(_ANY_KEY), either(values))
 
     def _text(self, schema: Any) -> Format:
         """A text value. Of the schema's rules it holds `enum`, `const` and whole patterns."""

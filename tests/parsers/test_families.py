@@ -153,6 +153,14 @@ def damaged(family: Family, rng: random.Random) -> str:
 
 
 @by_family
+def test_the_cue_of_a_call_stands_in_every_call(family: Family) -> None:
+    """What calls are found by where no marker announces them is a part of what is written."""
+    cue = family.call.style.cue("get_zebra")
+
+    assert cue in write_calls(family, [("get_zebra", {"a": "b"})])
+
+
+@by_family
 def test_damage_never_crashes_nor_depends_on_the_cut(family: Family) -> None:
     """Whatever the model writes is read in one way, and a call that ends holds one JSON object."""
     for seed in range(100):
