@@ -160,6 +160,7 @@ class EngineFigures(Collector):
     def collect(self) -> Iterable[Metric]:
         if not self._directory.is_dir():
             return ()
+        # The library leaves this class without types.
         collector = MultiProcessCollector(None, str(self._directory))  # type: ignore[no-untyped-call]
         figures: Iterable[Metric] = collector.collect()  # type: ignore[no-untyped-call]
         return figures

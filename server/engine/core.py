@@ -68,6 +68,7 @@ class TimedMasks:
 
     def get_grammar_bitmask(self, scheduler_output: SchedulerOutput) -> GrammarOutput | None:
         started = time.perf_counter()
+        # The method is that of the scheduler which this class is mixed into.
         masks = super().get_grammar_bitmask(scheduler_output)  # type: ignore[misc]
         if masks is not None:
             self.engine_metrics.mask_fill_seconds.observe(time.perf_counter() - started)

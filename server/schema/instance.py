@@ -126,6 +126,7 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
         seen: set[str] = set()
+        # `add` returns None, which is false: the first key that is there already is the one.
         key = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
         message = f"the key {json.dumps(key)} stands twice in one object"
         raise NotJsonError(InstanceError("$", "duplicate_key", message))
