@@ -18,6 +18,7 @@ from parsers.arguments.json_lexer import WHITESPACE, JsonLexer
 from parsers.arguments.json_text import escape_surrogates, object_fault, write_json
 from parsers.arguments.style import Arguments, Call, CallableTool, Frame, Name, Progress, Reading, Step, Tools
 from parsers.events import Reason
+from parsers.formats import regex, sequence, text
 
 _AROUND = WHITESPACE + "[]},;"
 """What may stand around the objects of a call: an array's marks, a separator, a brace too many."""
@@ -25,11 +26,15 @@ _AROUND = WHITESPACE + "[]},;"
 
 @dataclass(frozen=True, slots=True)
 class JsonCall:
-    """`name` and `arguments` are the keys the model was trained on; `also` is read for `arguments`."""
+    """`name` and `arguments` are the keys the model was trained on; `also` is read for `arguments`.
+
+    `number` is the key, in front of the name, under which some models number their calls: `"id": "0"`.
+    """
 
     name: str = "name"
     arguments: str = "arguments"
     also: tuple[str, ...] = ("parameters",)
+    number: str = ""
 
     opening = ""
     closing = ""
@@ -38,16 +43,21 @@ class JsonCall:
         return ""
 
     def frame(self, tool: CallableTool) -> Frame:
-        return Frame(self._before(tool.name), tool.arguments, "}")
+        if not self.number:
+            return Frame("{" + self._name_and_key(tool.name), tool.arguments, "}")
+        behind = text('", ' + self._name_and_key(tool.name))
+        return Frame(f'{{"{self.number}": "', sequence(regex("[0-9]{1,4}"), behind, tool.arguments), "}")
 
     def write(self, call: Call) -> str:
-        return self._before(call.name) + write_json(dict(call.arguments)) + "}"
+        number = f'"{self.number}": "{call.number}", ' if self.number else ""
+        return "{" + number + self._name_and_key(call.name) + write_json(dict(call.arguments)) + "}"
 
     def reader(self, _tools: Tools) -> "JsonCallReader":
         return JsonCallReader(self)
 
-    def _before(self, name: str) -> str:
-        return f'{{"{self.name}": {write_json(name)}, "{self.arguments}": '
+    def _name_and_key(self, name: str) -> str:
+        """The name, and the key of the arguments."""
+        return f'"{self.name}": {write_json(name)}, "{self.arguments}": '
 
 
 class JsonCallReader:

@@ -163,7 +163,7 @@ class Dialect:
         words = " | ".join(map(write_json, (self.true, self.false, self.null)))
         comma, colon, equals = map(write_json, (self.comma, self.colon, self.equals))
         key = "text" if self.keys is Keys.QUOTED else _NAME
-        inside = r"""([^'\\\n\r] | "\\" [nrt'"\\])*"""
+        inside = f"""([^{self.quote}\\\\\\n\\r] | "\\\\" [nrt'"\\\\])*"""
         rules = [
             f"root ::= {root}",
             f"value ::= text | number | {words} | array | object",

@@ -79,7 +79,7 @@ class TaggedReader(BufferedReader):
         at, stop = first_marker(self.buffer, tuple(filter(None, (end, "\n", "<"))))
         if _is_too_long(at, self.buffer):
             return self._find_no_name()
-        if at < 0:
+        if at < 0 or (stop == "<" and may_become(self.buffer[at:], (end,))):
             return False
         header = self.buffer[:at].strip()
         self._name = header.removesuffix("/").strip("\"' ")

@@ -8,27 +8,24 @@ Both at once.
 from parsers.arguments.literal_call import Dialect, Keys, LiteralCall
 from parsers.family import CallSyntax, Family, Span
 
+GEMMA = Dialect(
+    quote='<|"|>',
+    escapes=False,
+    keys=Keys.BARE_AND_SORTED,
+    equals=":",
+    comma=",",
+    colon=":",
+    true="true",
+    false="false",
+    null="null",
+)
+
 GEMMA4 = Family(
     name="gemma4",
     call=CallSyntax(
         "<|tool_call>",
         "<tool_call|>",
-        LiteralCall(
-            Dialect(
-                quote='<|"|>',
-                escapes=False,
-                keys=Keys.BARE_AND_SORTED,
-                equals=":",
-                comma=",",
-                colon=":",
-                true="true",
-                false="false",
-                null="null",
-            ),
-            prefix="call:",
-            begin="{",
-            end="}",
-        ),
+        LiteralCall(GEMMA, prefix="call:", begin="{", end="}"),
     ),
     reasoning=Span("<|channel>thought\n", "<channel|>"),
 )

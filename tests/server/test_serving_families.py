@@ -29,6 +29,14 @@ SPECIAL = (
     *("<tool_call>", "</tool_call>", "<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>"),
     *("<think>", "</think>", "<minimax:tool_call>", "</minimax:tool_call>"),
     *("<|tool_call>", "<tool_call|>", '<|"|>', "<|python_start|>", "<|python_end|>"),
+    *("<|START_THINKING|>", "<|END_THINKING|>", "<|START_ACTION|>", "<|END_ACTION|>"),
+    *("<|action_start|>", "<|plugin|>", "<|action_end|>", "<|function_call|>"),
+    *("<start_function_call>", "<end_function_call>", "<escape>"),
+    *("<｜tool_calls_begin｜>", "<｜tool_call_begin｜>", "<｜tool_sep｜>", "<｜tool_call_end｜>"),
+    *("<｜tool_calls_end｜>", "<tool_calls:opensource>", "</tool_calls:opensource>"),
+    *("<tool_call:opensource>", "</tool_call:opensource>", "<tool_sep:opensource>"),
+    *("<arg_key:opensource>", "</arg_key:opensource>"),
+    *("<arg_value:opensource>", "</arg_value:opensource>"),
 )
 """What is a special token in the vocabulary of one model or another."""
 

@@ -1,0 +1,15 @@
+"""ERNIE 4.5 Thinking: the calls of Hermes.
+
+<tool_call>
+{"name": "get_weather", "arguments": {"city": "Paris"}}
+</tool_call>
+"""
+
+from parsers.arguments.json_call import JsonCall
+from parsers.family import CallSyntax, Family, Span
+
+ERNIE45 = Family(
+    name="ernie45",
+    call=CallSyntax("<tool_call>", "</tool_call>", JsonCall(), lead="\n", trail="\n", separator="\n"),
+    reasoning=Span("<think>", "</think>", after="\n\n\n"),
+)

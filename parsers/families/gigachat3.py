@@ -1,0 +1,14 @@
+"""GigaChat 3.1, GigaChat 3: JSON behind one marker, and nothing behind the JSON.
+
+<|function_call|>{"name": "get_weather", "arguments": {"city": "Paris"}}
+
+GigaChat 3 spells the marker as the head of a turn of its own.
+"""
+
+from parsers.arguments.json_call import JsonCall
+from parsers.family import CallSyntax, Family
+
+GIGACHAT3 = Family(
+    name="gigachat3",
+    call=CallSyntax("<|function_call|>", "", JsonCall(), openers=("function call<|role_sep|>",)),
+)

@@ -1,0 +1,20 @@
+"""InternLM2, Intern-S1: JSON in tags of two tokens.
+
+<|action_start|><|plugin|>
+{"name": "get_weather", "parameters": {"city": "Paris"}}<|action_end|>
+"""
+
+from parsers.arguments.json_call import JsonCall
+from parsers.family import CallSyntax, Family, Span
+
+INTERNLM2 = Family(
+    name="internlm2",
+    call=CallSyntax(
+        "<|action_start|><|plugin|>",
+        "<|action_end|>",
+        JsonCall(arguments="parameters", also=("arguments",)),
+        lead="\n",
+        openers=("<|action_start|> <|plugin|>",),
+    ),
+    reasoning=Span("<think>", "</think>"),
+)
