@@ -1,5 +1,6 @@
 """The families that are built in: `find("hermes")` gives the record of `parsers/families/hermes.py`."""
 
+from parsers.families.apertus import APERTUS
 from parsers.families.cohere_command import COHERE_COMMAND
 from parsers.families.deepseek_v3 import DEEPSEEK_V3
 from parsers.families.deepseek_v4 import DEEPSEEK_V4
@@ -18,6 +19,7 @@ from parsers.families.hunyuan_a13b import HUNYUAN_A13B
 from parsers.families.hy3 import HY3
 from parsers.families.internlm2 import INTERNLM2
 from parsers.families.kimi_k2 import KIMI_K2
+from parsers.families.kimi_k3 import KIMI_K3
 from parsers.families.lfm2 import LFM2
 from parsers.families.llama3_json import LLAMA3_JSON
 from parsers.families.llama4_pythonic import LLAMA4_PYTHONIC
@@ -37,6 +39,7 @@ from parsers.family import Family
 
 FAMILIES: tuple[Family, ...] = (
     HERMES,
+    APERTUS,
     COHERE_COMMAND,
     DEEPSEEK_V3,
     DEEPSEEK_V31,
@@ -54,6 +57,7 @@ FAMILIES: tuple[Family, ...] = (
     HY3,
     INTERNLM2,
     KIMI_K2,
+    KIMI_K3,
     LFM2,
     LLAMA3_JSON,
     LLAMA4_PYTHONIC,

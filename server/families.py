@@ -33,6 +33,8 @@ SIGNS = (
     Sign("mistral_v13", ("[TOOL_CALLS]", "[ARGS]")),
     Sign("mistral_v3", ("[TOOL_CALLS]",)),
     Sign("kimi_k2", ("<|tool_calls_section_begin|>",)),
+    Sign("kimi_k3", ("<|open|>", "<|close|>", "<|sep|>")),
+    Sign("apertus", ("<|tools_prefix|>",)),
     Sign("gpt_oss", ("<|channel|>", "<|call|>")),
     Sign("gemma4", ("<|tool_call>",)),
     Sign("granite3", ("<|tool_call|>", "<|start_of_role|>")),

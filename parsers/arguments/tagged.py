@@ -24,7 +24,8 @@ from parsers.arguments.style import Call, CallableTool, Frame, Schema, Tools
 from parsers.arguments.tagged_reader import TaggedReader
 from parsers.formats import Format, either, free_text, json_schema, optional, regex, sequence, star, tag, text
 
-_ANY_KEY = "[a-zA-Z_][a-zA-Z0-9_.-]{0,63}"
+ANY_KEY = "[a-zA-Z_][a-zA-Z0-9_.-]{0,63}"
+"""Keys that the schema does not name, in masks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,7 @@ class Tagged:
     def _argument(self, key: str, schema: Any, root: Schema) -> Format:
         if not isinstance(schema, Mapping) or "string" in kinds(schema, root):
             before, after = self._around(key, is_text=True)
-            return tag(before, self._text(schema), after)
+            return tag(before, text_format(schema, self.value_end), after)
         before, after = self._around(key, is_text=False)
         return tag(before, json_schema(standalone(schema, root)), after)
 
@@ -134,15 +135,16 @@ class Tagged:
         values = [tag(self._behind_key(is_text=True), free_text([self.value_end]), self._after_value)]
         if self.flags_text:
             values.append(tag(self._behind_key(is_text=False), json_schema({}), self._after_value))
-        return sequence(text(self.key_begin + self.quote), regex(_ANY_KEY), either(values))
+        return sequence(text(self.key_begin + self.quote), regex(ANY_KEY), either(values))
 
-    def _text(self, schema: Any) -> Format:
-        """A text value. Of the schema's rules it holds `enum`, `const` and whole patterns."""
-        if isinstance(schema, Mapping) and kinds(schema, {}) == STRING:
-            choices = [schema["const"]] if "const" in schema else schema.get("enum", [])
-            if choices and all(choices):
-                return either([text(choice) for choice in choices])
-            pattern = schema.get("pattern", "")
-            if pattern[:1] == "^" and pattern[-1:] == "$" and "|" not in pattern:
-                return regex(pattern)
-        return free_text([self.value_end])
+
+def text_format(schema: Any, end: str) -> Format:
+    """A text value up to `end`. Of the schema's rules it holds `enum`, `const` and whole patterns."""
+    if isinstance(schema, Mapping) and kinds(schema, {}) == STRING:
+        choices = [schema["const"]] if "const" in schema else schema.get("enum", [])
+        if choices and all(choices):
+            return either([text(choice) for choice in choices])
+        pattern = schema.get("pattern", "")
+        if pattern[:1] == "^" and pattern[-1:] == "$" and "|" not in pattern:
+            return regex(pattern)
+    return free_text([end])

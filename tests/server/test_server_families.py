@@ -10,6 +10,7 @@ from parsers.registry import FAMILIES
 from server.families import SIGNS, choose, find_sign
 
 FAMILY_OF = {
+    "Apertus-8B-Instruct": "apertus",
     "Apriel-1.6-15b-Thinker-fixed": "hunyuan_a13b",
     "Bielik-11B-v3.0-Instruct": "hermes",
     "ByteDance-Seed-OSS": "seed_oss",
@@ -21,6 +22,7 @@ FAMILY_OF = {
     "GigaChat3.1-10B-A1.8B": "gigachat3",
     "Kimi-K2-Instruct": "kimi_k2",
     "Kimi-K2-Thinking": "kimi_k2",
+    "Kimi-K3": "kimi_k3",
     "LFM2-8B-A1B": "lfm2",
     "LFM2.5-8B-A1B": "lfm2",
     "MiMo-VL": "hermes",
@@ -71,10 +73,8 @@ FAMILY_OF = {
 """Real templates, by the form in which their models write calls."""
 
 NO_FAMILY = {
-    "Apertus-8B-Instruct",
     "CohereForAI-c4ai-command-r-plus-tool_use",
     "HuggingFaceTB-SmolLM3-3B",
-    "Kimi-K3",
     "LFM2.5-Instruct",
     "google-gemma-2-2b-it",
     "llama-cpp-rwkv-world",
@@ -118,6 +118,8 @@ def test_real_templates_show_their_family(model_data: Path) -> None:
         ("seed_oss", "<seed:tool_call>\n<function={{ name }}>"),
         ("minimax_m2", "<minimax:tool_call>\n<invoke name="),
         ("kimi_k2", "<|tool_calls_section_begin|>"),
+        ("apertus", "{{ '<|tools_prefix|>[' + calls }}"),
+        ("kimi_k3", "{{ '<|open|>' + tag + '<|sep|>' }}{{ '<|close|>' }}"),
         ("cohere_command", "<|START_ACTION|>[{{ calls }}]<|END_ACTION|>"),
         ("ernie45", "<tool_call>{{ call }}</tool_call>{{ '<response>' + content }}"),
         ("functiongemma", "<start_function_call>call:{{ name }}"),

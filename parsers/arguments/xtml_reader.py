@@ -1,0 +1,179 @@
+r"""Reads calls of Kimi K3, and what models make of them.
+
+    reader = XtmlReader({"f": {}})
+    reader.read('<|open|>call tool="f" index="1"<|sep|>')                    # Name("f")
+    reader.read('<|open|>argument key="a" type="string"<|sep|>te')           # Arguments('{"a": "te')
+    reader.read('xt<|close|>argument<|sep|><|close|>call<|sep|>')            # Arguments('xt"}'), COMPLETE
+
+Text is passed on as it comes; other values when they are whole. Also read: all arguments as one object in
+`json` tags, whitespace between the tags, and calls whose end is missing. Where the schema wants text, the
+type that the tag says does not matter.
+"""
+
+from parsers.arguments.buffered import BufferedReader, quoted
+from parsers.arguments.json_text import write_json
+from parsers.arguments.kinds import ALL, STRING, Parameters, read_value
+from parsers.arguments.style import Name, Progress, Tools
+from parsers.events import Reason
+from parsers.markers import first_marker, held_tail, may_become
+
+OPEN, CLOSE, SEP = "<|open|>", "<|close|>", "<|sep|>"
+CALL, ARGUMENT, OBJECT = OPEN + "call", OPEN + "argument", OPEN + "json"
+END_OF_CALL, END_OF_ARGUMENT, END_OF_OBJECT = (CLOSE + tag + SEP for tag in ("call", "argument", "json"))
+
+LONGEST_TAG = 256
+"""Characters of a tag with its attributes; what is longer is none."""
+
+
+class XtmlReader(BufferedReader):
+    """Reads one call. See `CallReader`."""
+
+    def __init__(self, tools: Tools) -> None:
+        super().__init__(self._around)
+        self._tools = tools
+        self._parameters = Parameters({})
+        self._given = False
+        self._allowed = STRING
+        self._value: list[str] = []
+        """The value being read, where it is not passed on as it comes."""
+        self._ending: list[str] = []
+        """What looks like the end of a value, until what follows proves it."""
+
+    # The call.
+
+    def _around(self) -> bool:
+        self.skip()
+        if not self.buffer or may_become(self.buffer, (CALL, END_OF_CALL)):
+            return False
+        if not self.buffer.startswith(CALL):
+            return self.end(Progress.PROSE)
+        self.progress = Progress.OPEN
+        self.mode = self._read_call
+        return True
+
+    def _read_call(self) -> bool:
+        attributes = self._read_tag(CALL, Reason.NO_NAME)
+        if attributes is None:
+            return False
+        name = attributes.get("tool", "")
+        if not name:
+            return self.end(Progress.BROKEN, Reason.NO_NAME)
+        self.say(Name(name))
+        self._parameters = Parameters(self._tools.get(name, {}))
+        self.mode = self._between
+        return True
+
+    def _read_tag(self, opening: str, otherwise: Reason) -> dict[str, str] | None:
+        """The attributes of the tag that the buffer begins with, or None if it is not whole, or no tag."""
+        at = self.buffer.find(SEP)
+        if (at if at >= 0 else len(self.buffer)) > LONGEST_TAG:
+            self.end(Progress.BROKEN, otherwise)
+            return None
+        return None if at < 0 else _attributes(self.take(at + len(SEP))[len(opening) : at])
+
+    def _between(self) -> bool:
+        """Between the arguments."""
+        self.skip()
+        if not self.buffer or may_become(self.buffer, (ARGUMENT, OBJECT, END_OF_CALL)):
+            return False
+        if self.buffer.startswith(ARGUMENT):
+            self.mode = self._begin_argument
+            return True
+        if self.buffer.startswith(OBJECT) and not self._given:
+            self.mode = self._begin_json
+            return True
+        if self.buffer.startswith(END_OF_CALL):
+            self.take(len(END_OF_CALL))
+        elif not self.buffer.startswith((OPEN, CLOSE)):
+            return self.end(Progress.BROKEN, Reason.BAD_MARKUP)
+        # Else the end of the call is missing: its section ends here, or another call begins.
+        self.say_json("}" if self._given else "{}")
+        return self.complete()
+
+    # All arguments as one object.
+
+    def _begin_json(self) -> bool:
+        if self._read_tag(OBJECT, Reason.BAD_MARKUP) is None:
+            return False
+        self.mode = self._read_json
+        return True
+
+    def _read_json(self) -> bool:
+        self.skip()
+        if not self.buffer:
+            return False
+        if self.buffer.startswith("{"):
+            return self.begin_object(self._after_json)
+        return self.end(Progress.BROKEN, Reason.NOT_AN_OBJECT)
+
+    def _after_json(self) -> bool:
+        self.mode = self._after_json
+        self.skip()
+        if not self.buffer or may_become(self.buffer, (END_OF_OBJECT, END_OF_CALL)):
+            return False
+        if self.buffer.startswith(END_OF_OBJECT):
+            self.take(len(END_OF_OBJECT))
+            return True
+        if self.buffer.startswith(END_OF_CALL):
+            self.take(len(END_OF_CALL))
+        return self.complete()
+
+    # An argument.
+
+    def _begin_argument(self) -> bool:
+        attributes = self._read_tag(ARGUMENT, Reason.BAD_MARKUP)
+        if attributes is None:
+            return False
+        key = attributes.get("key", "")
+        as_text = attributes.get("type") == "string" or self._parameters.kinds(key) == STRING
+        self._allowed = STRING if as_text else ALL
+        self.say_json((", " if self._given else "{") + write_json(key) + ": " + ('"' if as_text else ""))
+        self._given = True
+        self.mode = self._read_value
+        return True
+
+    def _read_value(self) -> bool:
+        at, marker = first_marker(self.buffer, (END_OF_ARGUMENT,))
+        if at < 0:
+            at = len(self.buffer) - held_tail(self.buffer, (END_OF_ARGUMENT,))
+        self._pass(self.take(at))
+        if not marker:
+            return False
+        self._ending = [self.take(len(marker))]
+        self.mode = self._after_value
+        return True
+
+    def _after_value(self) -> bool:
+        """Text that holds the end of a value goes on behind it; markup does if it is the end."""
+        rest = self.buffer.lstrip()
+        self._ending.append(self.take(len(self.buffer) - len(rest)))
+        if not rest or may_become(rest, (OPEN, CLOSE)):
+            return False
+        if rest.startswith((OPEN, CLOSE)):
+            self._settle()
+        else:
+            self._pass("".join(self._ending))
+            self.mode = self._read_value
+        return True
+
+    def _pass(self, text: str) -> None:
+        if self._allowed == STRING:
+            self.say_json(quoted(text))
+        else:
+            self._value.append(text)
+
+    def _settle(self) -> None:
+        """The value is whole."""
+        self.say_json('"' if self._allowed == STRING else read_value("".join(self._value), self._allowed))
+        self._value.clear()
+        self.mode = self._between
+
+
+def _attributes(text: str) -> dict[str, str]:
+    """The attributes in ` key="a" type="string"`, in which only quotes and ampersands are escaped."""
+    found: dict[str, str] = {}
+    while '="' in text:
+        key, _, text = text.partition('="')
+        value, _, text = text.partition('"')
+        found[key.strip()] = value.replace("&quot;", '"').replace("&amp;", "&")
+    return found
