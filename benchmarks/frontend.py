@@ -25,11 +25,12 @@ import psutil
 import uvicorn
 
 from parsers.families.hermes import HERMES
-from parsers.write import write_call
+from parsers.family import write_call
 from server.app import create_app
 from server.context import Context
 from server.default_model import prepare
 from server.engine.scripted import Asked, Script, ScriptedEngine
+from server.family import marker_tokens
 from server.metrics import Metrics
 from server.schema.plan import SchemaPlanner
 from server.settings import Settings, default_cache
@@ -75,6 +76,7 @@ def serve(ready: Connection) -> None:
         vocabulary=vocabulary,
         template=choose_template(vocabulary.chat_template, HERMES.name),
         family=HERMES,
+        markers=marker_tokens(HERMES, vocabulary),
         planner=SchemaPlanner(),
         metrics=Metrics(),
         model_names=(MODEL,),

@@ -15,8 +15,8 @@ from parsers.arguments.json_lexer import WHITESPACE
 from parsers.arguments.style import CallReader, Name, Progress, Reading, Step, Tools
 from parsers.arguments.unmarked import UnmarkedReader
 from parsers.events import CallArguments, CallBegin, CallEnd, Content, Event, Malformed, Reason
-from parsers.family import CallSyntax
 from parsers.markers import first_marker, held_tail, may_become
+from parsers.syntax import CallSyntax
 
 
 class _State(Enum):

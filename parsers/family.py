@@ -1,93 +1,159 @@
-r"""The record of a model family: what it writes, stated once, as data.
+r"""A model family: what its models write, stated once, and the parser, mask and writer that follow from it.
 
-Parser, mask and writer are all derived from the record, so that none of them can disagree:
-
-    Family(
+    HERMES = MarkedFamily(
         name="hermes",
         call=CallSyntax("<tool_call>", "</tool_call>", JsonCall(), lead="\n", trail="\n", separator="\n"),
         reasoning=Span("<think>", "</think>", after="\n\n"),
     )
+    HERMES.parser(["f"]).feed('<tool_call>{"name": "f"')    # [CallBegin(0, "f")]
+    HERMES.write_calls([("f", {"a": 1})])                    # '<tool_call>\n{"name": "f", "arguments": {…'
+
+Nothing outside a family's own record tells one family from another.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from enum import Enum
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
-from parsers.arguments.style import ArgumentStyle
+from parsers.arguments.style import CallableTool, Schema
+from parsers.events import Event
+from parsers.formats import Format
+from parsers.grammar import structural_tag
+from parsers.machine import Parser
+from parsers.marker_tokens import MarkerTokenParser, as_letters
+from parsers.syntax import CallSyntax, Span
+from parsers.write import write_calls
 
 
-class CallInside(Enum):
-    """What a call marker inside a reasoning span means."""
+class AnswerParser(Protocol):
+    """Reads one answer. However its text is cut, the merged events are the same."""
 
-    AWAITS_END = "awaits_end"
-    """Reasoning if the span is closed later, or cut off by the token budget; a call, which ends the span
-    by itself, if the model stops with the span still open. What follows the marker is therefore held back
-    until then, in a streamed answer too."""
-    ENDS_SPAN = "ends_span"
-    """The end of the span, at once."""
+    @property
+    def in_reasoning(self) -> bool:
+        """Whether the end of what was fed stands in the reasoning span, by what is known so far."""
+        ...
+
+    def feed(self, text: str) -> list[Event]:
+        """Read the next piece of the answer."""
+        ...
+
+    def feed_marker(self, marker: str) -> list[Event]:
+        """Read a marker that is a token of its own: one of the `tokens` that the parser was made with."""
+        ...
+
+    def finish(self, *, truncated: bool = False) -> list[Event]:
+        """The answer is over: it was cut off (`truncated`), or the model ended it. Feed no more."""
+        ...
+
+
+class Family(Protocol):
+    """What the rest of the server asks of a family."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def call(self) -> CallSyntax:
+        """How calls are marked up."""
+        ...
+
+    @property
+    def reasoning(self) -> Span | None:
+        """How reasoning is marked up, where the models reason."""
+        ...
+
+    def without_reasoning(self) -> "Family":
+        """The family as a model writes it that was not trained to reason."""
+        ...
+
+    def parser(
+        self,
+        tools: Mapping[str, Schema] | Collection[str],
+        *,
+        opens_reasoning: bool = False,
+        tokens: Collection[str] = (),
+    ) -> AnswerParser:
+        """A parser of one answer.
+
+        `tools` are the names that may be called, with the schemas of their arguments, which families that
+        write no JSON need to tell text from numbers. Names alone leave all such values text.
+        `opens_reasoning`: the prompt ends inside the reasoning span. `tokens` are the markers that are told
+        apart from text: they come by `feed_marker`, and text that only spells them is text.
+        """
+        ...
+
+    def structural_tag(
+        self,
+        tools: Sequence[CallableTool],
+        *,
+        at_least: int,
+        at_most: int,
+        answer: Format | None,
+        opens_reasoning: bool,
+    ) -> dict[str, Any]:
+        """The mask: the XGrammar structural tag of an answer with `at_least` to `at_most` calls of `tools`.
+
+        Without tools the answer is `answer`, and free text where that is None. With `at_least` 0 it is
+        either `answer` or calls; with no `answer`, free text and then calls. With `at_least` 1 or more it is
+        calls only. `opens_reasoning`: the prompt ends inside the reasoning span.
+        """
+        ...
+
+    def write_calls(self, calls: Iterable[tuple[str, Mapping[str, Any]]]) -> str:
+        """The calls of one answer as the models were trained to write them, in order and with all markers.
+
+        Raises ValueError for arguments that JSON or the family's style cannot hold.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """A stretch of text between two markers. `after` is what the model was trained to write behind it."""
-
-    begin: str
-    end: str
-    after: str = ""
-    call_inside: CallInside = CallInside.AWAITS_END
-
-
-@dataclass(frozen=True, slots=True)
-class CallSyntax:
-    """How calls stand in an answer: in blocks, each between the markers `begin` and `end`.
-
-    A block is written `begin`, `lead`, calls, `trail`, `end`. It holds one call, and `separator` stands
-    between two blocks; or, where `joint` is given, there is one block for all calls, with `joint` between
-    them. `before` is the whitespace that a model writes in front of its first block. All whitespace is as
-    the model was trained; the parser takes any.
-
-    `end` is empty where the calls themselves tell where they end. `begin` is empty where nothing announces
-    a call: then one is looked for at the very start of the answer, and elsewhere by the style's cue.
-    `openers` are other markers that models begin a block with. Where the style's calls have a marker of
-    their own, one may also stand without a block around it.
-    """
-
-    begin: str
-    end: str
-    style: ArgumentStyle
-    lead: str = ""
-    trail: str = ""
-    separator: str = ""
-    joint: str | None = None
-    before: str = ""
-    openers: tuple[str, ...] = ()
-
-    @property
-    def markers(self) -> tuple[str, ...]:
-        """Everything that announces a call in text."""
-        return tuple(filter(None, (self.begin, *self.openers, self.style.opening)))
-
-    def cues(self, names: Iterable[str]) -> tuple[str, ...]:
-        """What tells of calls of these names where no marker does."""
-        if self.begin:
-            return ()
-        return tuple(self.lead + cue for name in names if (cue := self.style.cue(name)))
-
-    @property
-    def ends_with_its_call(self) -> bool:
-        """Whether a block is over with its first call: nothing marks its end, nor another call in it."""
-        return bool(self.begin) and not self.end and not self.style.opening and self.joint is None
-
-    @property
-    def landmarks(self) -> tuple[str, ...]:
-        """Everything at which a call that cannot be read may have ended."""
-        return tuple(filter(None, (*self.markers, self.end, self.style.closing)))
-
-
-@dataclass(frozen=True, slots=True)
-class Family:
-    """What the models of one family write."""
+class MarkedFamily:
+    """A family whose answers are text with markers around reasoning and calls. The record is all of it."""
 
     name: str
     call: CallSyntax
     reasoning: Span | None = None
+
+    def without_reasoning(self) -> "MarkedFamily":
+        return replace(self, reasoning=None)
+
+    def parser(
+        self,
+        tools: Mapping[str, Schema] | Collection[str],
+        *,
+        opens_reasoning: bool = False,
+        tokens: Collection[str] = (),
+    ) -> AnswerParser:
+        if not tokens:
+            return Parser(self.call, self.reasoning, tools, opens_reasoning=opens_reasoning)
+        letters = as_letters(tokens)
+        call, reasoning = letters.within(self.call), letters.within(self.reasoning)
+        return MarkerTokenParser(Parser(call, reasoning, tools, opens_reasoning=opens_reasoning), letters)
+
+    def structural_tag(
+        self,
+        tools: Sequence[CallableTool],
+        *,
+        at_least: int,
+        at_most: int,
+        answer: Format | None,
+        opens_reasoning: bool,
+    ) -> dict[str, Any]:
+        return structural_tag(
+            self.call,
+            self.reasoning,
+            tools,
+            at_least=at_least,
+            at_most=at_most,
+            answer=answer,
+            opens_reasoning=opens_reasoning,
+        )
+
+    def write_calls(self, calls: Iterable[tuple[str, Mapping[str, Any]]]) -> str:
+        return write_calls(self.call, calls)
+
+
+def write_call(family: Family, name: str, arguments: Mapping[str, Any]) -> str:
+    """An answer of one call."""
+    return family.write_calls([(name, arguments)])

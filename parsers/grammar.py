@@ -1,4 +1,4 @@
-r"""A family's record and a request's tools to an XGrammar structural tag: the mask of a whole answer.
+r"""A family's markup and a request's tools to an XGrammar structural tag: the mask of a whole answer.
 
 With the tool `f`, and one or two calls of it, Hermes gives the reasoning span and then
 
@@ -20,14 +20,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from parsers.arguments.style import CallableTool
-from parsers.family import CallSyntax, Family, Span
 from parsers.formats import Format, either, free_text, optional, regex, repeat, sequence, tag, text
+from parsers.syntax import CallSyntax, Span
 
 __all__ = ["CallableTool", "Format", "structural_tag"]
 
 
 def structural_tag(
-    family: Family,
+    syntax: CallSyntax,
+    span: Span | None,
     tools: Sequence[CallableTool],
     *,
     at_least: int,
@@ -35,28 +36,27 @@ def structural_tag(
     answer: Format | None,
     opens_reasoning: bool,
 ) -> dict[str, Any]:
-    """The structural tag of an answer with `at_least` to `at_most` calls of `tools`.
-
-    Without tools the answer is `answer`, and free text where that is None. With `at_least` 0 it is either
-    `answer` or calls; with no `answer`, free text and then calls. With `at_least` 1 or more it is calls only.
-    `opens_reasoning`: the prompt ends inside the reasoning span.
-    """
-    body = _body(family, tools, at_least, at_most, answer)
-    if family.reasoning:
-        excluded = family.call.markers if tools else ()
-        body = sequence(_span(family.reasoning, excluded, opens_reasoning=opens_reasoning), body)
+    """The structural tag of an answer: see `parsers.family.Family.structural_tag`."""
+    body = _body(syntax, span, tools, at_least, at_most, answer)
+    if span:
+        excluded = syntax.markers if tools else ()
+        body = sequence(_span(span, excluded, opens_reasoning=opens_reasoning), body)
     return {"type": "structural_tag", "format": body}
 
 
 def _body(
-    family: Family, tools: Sequence[CallableTool], at_least: int, at_most: int, answer: Format | None
+    syntax: CallSyntax,
+    span: Span | None,
+    tools: Sequence[CallableTool],
+    at_least: int,
+    at_most: int,
+    answer: Format | None,
 ) -> Format:
     """All that follows the reasoning span."""
-    excluded = [family.reasoning.begin] if family.reasoning else []
+    # Else the parser would take it for a span, at the start of the text.
+    excluded = [span.begin] if span else []
     if not tools:
-        # Else the parser would take it for a span, at the start of the text.
         return free_text(excluded) if answer is None else answer
-    syntax = family.call
     calls = _calls(syntax, tools, at_least=max(at_least, 1), at_most=at_most)
     alone = sequence(text(syntax.before), calls) if syntax.before else calls
     if at_least:

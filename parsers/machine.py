@@ -1,6 +1,6 @@
-r"""The parser: a family's record, and the text of an answer in pieces, to events. One machine for all.
+r"""The parser: a family's markup, and the text of an answer in pieces, to events. One machine for all.
 
-    parser = Parser(HERMES, ["f"])
+    parser = Parser(HERMES.call, HERMES.reasoning, ["f"])
     parser.feed('Sure.\n<tool_call>\n{"name": "f", "argu')    # [Content("Sure."), CallBegin(0, "f")]
     parser.feed('ments": {"a": 1}}\n</tool_call>')            # [CallArguments(0, '{"a": 1}'), CallEnd(0)]
     parser.finish()                                           # []
@@ -8,8 +8,8 @@ r"""The parser: a family's record, and the text of an answer in pieces, to event
 However the text is cut, the merged events are the same, and an answer that is not streamed is one long
 feed. Work is linear in the text, and what is held back between two feeds is never lost. The rules:
 
-* Markers are found in text. (Where a family's markers are single tokens they can be told from text that
-  spells them: `feed` is the place to cut the text at such tokens.)
+* Markers are found in text. (Where they are tokens of their own, `marker_tokens.py` tells them from text
+  that spells them.)
 * Where a family's calls have no begin marker, one is read at the very start of the answer, and elsewhere
   only by its style's cue. Such a call, and one that stands without its block's markers, has to prove that
   it is one, or it is text.
@@ -32,9 +32,9 @@ from parsers.arguments.json_lexer import WHITESPACE
 from parsers.arguments.style import Schema, Tools
 from parsers.block import Block
 from parsers.events import CallBegin, CallEnd, Content, Event, Malformed, Reasoning
-from parsers.family import CallInside, Family, Span
 from parsers.markers import first_marker, held_tail, may_become
 from parsers.prose import Prose
+from parsers.syntax import CallInside, CallSyntax, Span
 
 _PIECE = 1024
 """Characters taken at a time, which bounds the work on the buffer whatever a feed brings."""
@@ -57,26 +57,23 @@ class _State(Enum):
 
 
 class Parser:
-    """Reads one answer.
-
-    `tools` are the names that may be called, with the schemas of their arguments, which families that
-    write no JSON need to tell text from numbers. Names alone leave all such values text.
-    """
+    """Reads one answer: see `parsers.family.AnswerParser`, and `Family.parser` for what it is made with."""
 
     def __init__(
         self,
-        family: Family,
+        syntax: CallSyntax,
+        span: Span | None,
         tools: Mapping[str, Schema] | Collection[str],
         *,
         opens_reasoning: bool = False,
     ) -> None:
-        self._syntax = family.call
-        self._span = family.reasoning or _NO_SPAN
+        self._syntax = syntax
+        self._span = span or _NO_SPAN
         self._call_inside = self._span.call_inside
         self._tools: Tools = tools if isinstance(tools, Mapping) else {name: {} for name in tools}
         self._cues = self._syntax.cues(self._tools)
         self._content_state = _State.TEXT if self._syntax.begin or not tools else _State.FIRST
-        self._state = _State.START if family.reasoning else self._content_state
+        self._state = _State.START if span else self._content_state
         self._input: deque[str] = deque()
         self._buffer = ""
         self._held: list[str] = []
@@ -87,7 +84,7 @@ class Parser:
         self._content = Prose(Content)
         self._prose = self._content
         """Where text outside calls goes now."""
-        if family.reasoning and opens_reasoning:
+        if span and opens_reasoning:
             self._enter_span()
 
     @property
@@ -100,6 +97,10 @@ class Parser:
         self._input.extend(_cut(text))
         self._read_input()
         return self._take_events()
+
+    def feed_marker(self, marker: str) -> list[Event]:
+        """Read a marker that came as a token. It reads like the text that spells it."""
+        return self.feed(marker)
 
     def finish(self, *, truncated: bool = False) -> list[Event]:
         """The answer is over: it was cut off (`truncated`), or the model ended it. Feed no more."""

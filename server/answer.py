@@ -13,14 +13,12 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
 
-from parsers.machine import Parser
 from server.call_ids import CallIdSource
 from server.check import check, fit
 from server.constrain import Constraint, constrain
 from server.context import Context
 from server.engine.protocol import EngineError
 from server.errors import ApiError
-from server.family import marker_ids
 from server.labels import AbortCause
 from server.merge import merge
 from server.observe import RequestObserver, Usage
@@ -29,6 +27,7 @@ from server.request import Mode, Request, SamplingParams
 from server.sequence import FinishReason, SequenceReader, Step
 from server.settings import NamedFinish
 from server.stop import StopSequences
+from server.token_reader import TokenReader
 from server.validate import AnswerGate, CallGate
 
 PROMPT_TAIL = 16
@@ -137,12 +136,7 @@ class Answer:
         context, request = self._context, self.request
         named_stops = context.settings.named_finish_reason is NamedFinish.STOP
         return SequenceReader(
-            detokenizer=context.vocabulary.detokenizer(
-                self._prompt.token_ids[-PROMPT_TAIL:], keep=marker_ids(context.family, context.vocabulary)
-            ),
-            parser=Parser(
-                context.family, self._constraint.schemas, opens_reasoning=self._prompt.opens_reasoning
-            ),
+            tokens=self._token_reader(),
             stop=StopSequences(request.stop),
             calls=CallGate(self._constraint, self._observer),
             answer=AnswerGate(self._constraint.answer, self._observer),
@@ -150,6 +144,25 @@ class Answer:
             after_calls=FinishReason.STOP
             if named_stops and request.choice.mode is Mode.NAMED
             else FinishReason.TOOL_CALLS,
+        )
+
+    def _token_reader(self) -> TokenReader:
+        """What reads the tokens of one choice.
+
+        A mask is made of text: under it, text that spells a marker is the marker, whatever its tokens.
+        """
+        context = self._context
+        markers = context.markers if self._constraint.structural_tag is None else {}
+        return TokenReader(
+            context.vocabulary.detokenizer(
+                self._prompt.token_ids[-PROMPT_TAIL:], keep=frozenset(context.markers)
+            ),
+            context.family.parser(
+                self._constraint.schemas,
+                opens_reasoning=self._prompt.opens_reasoning,
+                tokens=markers.values(),
+            ),
+            markers,
         )
 
 

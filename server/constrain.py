@@ -11,7 +11,7 @@ from typing import Any
 
 from parsers.arguments.style import ArgumentStyle
 from parsers.family import Family
-from parsers.grammar import CallableTool, Format, structural_tag
+from parsers.grammar import CallableTool, Format
 from server.family import check_arguments, holds_format
 from server.forms import checked_form, compact_tag
 from server.labels import Held
@@ -110,8 +110,7 @@ def constrain(
     if not masked and answer_format is None:
         return Constraint(None, rules, None)
     single = request.choice.mode is Mode.NAMED or not request.parallel
-    tag = structural_tag(
-        family,
+    tag = family.structural_tag(
         [_callable(rule) for rule in rules.values()],
         at_least=1 if request.choice.forces_call else 0,
         at_most=1 if single else max_calls,

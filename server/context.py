@@ -5,6 +5,7 @@ create_app(context)              # kept as app.state.context
 context_of(request)              # the same object, in an endpoint
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
@@ -29,6 +30,8 @@ class Context:
     vocabulary: Vocabulary
     template: ChatTemplate
     family: Family
+    markers: Mapping[int, str]
+    """The tokens of the vocabulary that are the family's markers, with their texts."""
     planner: SchemaPlanner
     metrics: Metrics
     model_names: tuple[str, ...]

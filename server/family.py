@@ -1,12 +1,11 @@
 """What the path asks of a family's record beside its parser and mask.
 
-marker_ids(MISTRAL_V11, vocabulary)    # the ids of [TOOL_CALLS], [ARGS] and [CALL_ID], where it has them
+marker_tokens(MISTRAL_V11, vocabulary)    # {5: "[TOOL_CALLS]", 31: "[ARGS]", 32: "[CALL_ID]"}
 holds_format(QWEN3_CODER.call.style)   # False: its arguments stand in tags, for which it makes its own mask
 """
 
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
-from functools import lru_cache
 
 import xgrammar
 
@@ -17,15 +16,14 @@ from server.forms import compact_tag, reason_of
 from server.vocabulary import Vocabulary
 
 
-@lru_cache(maxsize=16)
-def marker_ids(family: Family, vocabulary: Vocabulary) -> frozenset[int]:
-    """The ids of the special tokens that the family's record spells anywhere. What ends an answer is none.
+def marker_tokens(family: Family, vocabulary: Vocabulary) -> dict[int, str]:
+    """The control tokens that the family's record spells anywhere, by id. What ends an answer is none.
 
     Special tokens are no part of an answer's text, but a parser finds calls by just such tokens.
     """
     spelled = "\0".join(spellings(family))
-    special = vocabulary.special_ids - vocabulary.end_ids
-    return frozenset(id for id in special if vocabulary.token_text(id) in spelled)
+    texts = {id: vocabulary.token_text(id) for id in vocabulary.control_ids - vocabulary.end_ids}
+    return {id: text for id, text in sorted(texts.items()) if text in spelled}
 
 
 def spellings(record: object) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """One sequence from the engine's tokens to checked events: detokenize → parse → stop → validate → finish.
 
-    reader = SequenceReader(detokenizer=…, parser=…, …)
+    reader = SequenceReader(tokens=TokenReader(…), …)
     events, logprobs, finish = reader.feed(Output((28, 42)))     # (Content("Hi"),), (), None
 
 Everything here is synchronous and sees the output once, so a streamed answer and a whole one are the same.
@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from parsers.events import CallEnd, Content, Event
-from parsers.machine import Parser
 from server.engine.protocol import Finish, Output, TokenLogprob
 from server.stop import StopSequences
+from server.token_reader import TokenReader
 from server.validate import AnswerGate, CallGate
-from server.vocabulary import Detokenizer
 
 
 class FinishReason(StrEnum):
@@ -55,8 +54,7 @@ class SequenceReader:
     def __init__(
         self,
         *,
-        detokenizer: Detokenizer,
-        parser: Parser,
+        tokens: TokenReader,
         stop: StopSequences,
         calls: CallGate,
         answer: AnswerGate,
@@ -64,8 +62,7 @@ class SequenceReader:
         after_calls: FinishReason = FinishReason.TOOL_CALLS,
     ) -> None:
         self.tokens = TokenCounts()
-        self._detokenizer = detokenizer
-        self._parser = parser
+        self._reader = tokens
         self._stop = stop
         self._calls = calls
         self._answer = answer
@@ -91,10 +88,10 @@ class SequenceReader:
         return tuple(checked), self._visible(output.logprobs[:read]), finish
 
     def _read(self, token_id: int) -> list[Event]:
-        reasoning = self._parser.in_reasoning
-        events = self._parser.feed(self._detokenizer.step(token_id))
+        reasoning = self._reader.in_reasoning
+        events = self._reader.feed(token_id)
         self.tokens.completion += 1
-        self.tokens.reasoning += reasoning and self._parser.in_reasoning
+        self.tokens.reasoning += reasoning and self._reader.in_reasoning
         return events
 
     def _pass(self, events: Iterable[Event]) -> list[Event]:
@@ -115,7 +112,7 @@ class SequenceReader:
         """Flush every stage in order: the parser, the stop sequences, the answer's gate."""
         checked: list[Event] = []
         if not self._stop.matched:
-            checked = self._pass(self._parser.finish(truncated=truncated))
+            checked = self._pass(self._reader.finish(truncated=truncated))
         tail = self._answer.feed(self._stop.finish())
         # A stop sequence cuts an answer as the token budget does, only on the client's own wish.
         cut = truncated or self._stop.matched

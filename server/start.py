@@ -7,7 +7,6 @@ import asyncio
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from parsers.family import Family
@@ -17,6 +16,7 @@ from server.engine.environment import prepare_environment
 from server.engine.protocol import Engine, EngineError
 from server.engine.vllm import VllmEngine
 from server.families import choose
+from server.family import marker_tokens
 from server.locate import Located
 from server.metrics import Metrics
 from server.request import SamplingParams
@@ -50,6 +50,7 @@ async def start(settings: Settings, located: Located, metrics: Metrics, *, repor
         vocabulary=vocabulary,
         template=template,
         family=family,
+        markers=marker_tokens(family, vocabulary),
         planner=planner,
         metrics=metrics,
         model_names=settings.model_names,
@@ -95,7 +96,7 @@ def as_trained(family: Family, *templates: str | None) -> Family:
     span = family.reasoning
     if span is None or any(span.end in template for template in templates if template):
         return family
-    return replace(family, reasoning=None)
+    return family.without_reasoning()
 
 
 async def warm_up(engine: Engine, planner: SchemaPlanner, *, prompt: Sequence[int]) -> None:

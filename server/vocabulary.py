@@ -28,10 +28,10 @@ class VocabularyError(ValueError):
 class Vocabulary:
     """A tokenizer, and what the server must know of it.
 
-    `control_strings` are the texts of all added tokens, special or not: written in a prompt, each becomes one
-    id with a meaning beyond its letters. `special_ids` are those that belong to no answer's text. `end_ids`
-    end an answer. `special_tokens` are texts by role (`bos_token`). `chat_template` is the model's own.
-    `longest` is the most characters that one token can stand for.
+    `control_strings` are the texts of all added tokens, special or not, and `control_ids` their ids: written
+    in a prompt, each text becomes one id with a meaning beyond its letters. `special_ids` are those that
+    belong to no answer's text. `end_ids` end an answer. `special_tokens` are texts by role (`bos_token`).
+    `chat_template` is the model's own. `longest` is the most characters that one token can stand for.
     """
 
     def __init__(
@@ -54,14 +54,14 @@ class Vocabulary:
         control = {id: text for id, text in self._added.items() if len(text.strip()) > 1}
         self.control_strings = frozenset(control.values())
 
-        self._control_ids = frozenset(control)
+        self.control_ids = frozenset(control)
         longest_first = sorted(self.control_strings, key=len, reverse=True)
         self._control = re.compile("|".join(map(re.escape, longest_first)) or r"(?!)")
         description = json.loads(tokenizer.to_str())
         if description["normalizer"] and any(added[id].normalized for id in control):
-            tokenizer = Tokenizer.from_str(json.dumps(_with_exact_control(description, self._control_ids)))
+            tokenizer = Tokenizer.from_str(json.dumps(_with_exact_control(description, self.control_ids)))
         self._tokenizer = tokenizer
-        self._plain = Tokenizer.from_str(json.dumps(_without_control(description, self._control_ids)))
+        self._plain = Tokenizer.from_str(json.dumps(_without_control(description, self.control_ids)))
         self._puts_space_in_front = _puts_space_in_front(description)
         self._to_bytes = _byte_reader(description["decoder"])
         self.longest = max(map(len, tokenizer.get_vocab()), default=1)
@@ -107,7 +107,7 @@ class Vocabulary:
     def encode_plain(self, text: str) -> list[int]:
         """Encode what a client wrote: no control token comes out, whatever the text spells."""
         ids = list(self._plain.encode(text, add_special_tokens=False).ids)
-        if self._control_ids.isdisjoint(ids):
+        if self.control_ids.isdisjoint(ids):
             return ids
         # Some vocabularies list a control token among the ordinary ones as well; no letter spells it alone.
         return [id for letter in text for id in self._plain.encode(letter, add_special_tokens=False).ids]

@@ -4,9 +4,10 @@
 """
 
 from parsers.arguments.keyed_json import KeyedJson
-from parsers.family import CallInside, CallSyntax, Family, Span
+from parsers.family import MarkedFamily
+from parsers.syntax import CallInside, CallSyntax, Span
 
-APERTUS = Family(
+APERTUS = MarkedFamily(
     name="apertus",
     call=CallSyntax("<|tools_prefix|>", "<|tools_suffix|>", KeyedJson(), lead="[", joint=", ", trail="]"),
     reasoning=Span("<|inner_prefix|>", "<|inner_suffix|>", call_inside=CallInside.ENDS_SPAN),

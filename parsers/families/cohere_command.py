@@ -7,9 +7,10 @@
 """
 
 from parsers.arguments.json_call import JsonCall
-from parsers.family import CallSyntax, Family, Span
+from parsers.family import MarkedFamily
+from parsers.syntax import CallSyntax, Span
 
-COHERE_COMMAND = Family(
+COHERE_COMMAND = MarkedFamily(
     name="cohere_command",
     call=CallSyntax(
         "<|START_ACTION|>",

@@ -11,9 +11,10 @@ Both at once.<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜
 """
 
 from parsers.arguments.named_json import NamedJson, PlainName
-from parsers.family import CallSyntax, Family, Span
+from parsers.family import MarkedFamily
+from parsers.syntax import CallSyntax, Span
 
-DEEPSEEK_V3 = Family(
+DEEPSEEK_V3 = MarkedFamily(
     name="deepseek_v3",
     call=CallSyntax(
         "<｜tool▁calls▁begin｜>",

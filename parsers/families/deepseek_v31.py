@@ -7,9 +7,10 @@
 """
 
 from parsers.arguments.named_json import NamedJson
-from parsers.family import CallSyntax, Family, Span
+from parsers.family import MarkedFamily
+from parsers.syntax import CallSyntax, Span
 
-DEEPSEEK_V31 = Family(
+DEEPSEEK_V31 = MarkedFamily(
     name="deepseek_v31",
     call=CallSyntax(
         "<｜tool▁calls▁begin｜>",

@@ -9,9 +9,10 @@
 """
 
 from parsers.arguments.tagged import Tagged
-from parsers.family import CallSyntax, Family, Span
+from parsers.family import MarkedFamily
+from parsers.syntax import CallSyntax, Span
 
-DEEPSEEK_V32 = Family(
+DEEPSEEK_V32 = MarkedFamily(
     name="deepseek_v32",
     call=CallSyntax(
         "<｜DSML｜function_calls>",

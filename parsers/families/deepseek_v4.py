@@ -11,9 +11,10 @@
 from dataclasses import replace
 
 from parsers.families.deepseek_v32 import DEEPSEEK_V32
-from parsers.family import CallInside, Family, Span
+from parsers.family import MarkedFamily
+from parsers.syntax import CallInside, Span
 
-DEEPSEEK_V4 = Family(
+DEEPSEEK_V4 = MarkedFamily(
     name="deepseek_v4",
     call=replace(DEEPSEEK_V32.call, begin="<｜DSML｜tool_calls>", end="</｜DSML｜tool_calls>"),
     reasoning=Span("<think>", "</think>", call_inside=CallInside.ENDS_SPAN),

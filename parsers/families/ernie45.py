@@ -6,9 +6,10 @@
 """
 
 from parsers.arguments.json_call import JsonCall
-from parsers.family import CallSyntax, Family, Span
+from parsers.family import MarkedFamily
+from parsers.syntax import CallSyntax, Span
 
-ERNIE45 = Family(
+ERNIE45 = MarkedFamily(
     name="ernie45",
     call=CallSyntax("<tool_call>", "</tool_call>", JsonCall(), lead="\n", trail="\n", separator="\n"),
     reasoning=Span("<think>", "</think>", after="\n\n\n"),

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from parsers.arguments.literal_call import LiteralCall
 from parsers.families.gemma4 import GEMMA
-from parsers.family import CallSyntax, Family
+from parsers.family import MarkedFamily
+from parsers.syntax import CallSyntax
 
-FUNCTIONGEMMA = Family(
+FUNCTIONGEMMA = MarkedFamily(
     name="functiongemma",
     call=CallSyntax(
         "<start_function_call>",

@@ -6,7 +6,8 @@ Both at once.
 """
 
 from parsers.arguments.literal_call import Dialect, Keys, LiteralCall
-from parsers.family import CallSyntax, Family, Span
+from parsers.family import MarkedFamily
+from parsers.syntax import CallSyntax, Span
 
 GEMMA = Dialect(
     quote='<|"|>',
@@ -20,7 +21,7 @@ GEMMA = Dialect(
     null="null",
 )
 
-GEMMA4 = Family(
+GEMMA4 = MarkedFamily(
     name="gemma4",
     call=CallSyntax(
         "<|tool_call>",

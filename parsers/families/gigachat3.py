@@ -6,9 +6,10 @@ GigaChat 3 spells the marker as the head of a turn of its own.
 """
 
 from parsers.arguments.json_call import JsonCall
-from parsers.family import CallSyntax, Family
+from parsers.family import MarkedFamily
+from parsers.syntax import CallSyntax
 
-GIGACHAT3 = Family(
+GIGACHAT3 = MarkedFamily(
     name="gigachat3",
     call=CallSyntax("<|function_call|>", "", JsonCall(), openers=("function call<|role_sep|>",)),
 )

@@ -7,9 +7,10 @@
 """
 
 from parsers.arguments.tagged import Tagged
-from parsers.family import CallSyntax, Family, Span
+from parsers.family import MarkedFamily
+from parsers.syntax import CallSyntax, Span
 
-GLM45 = Family(
+GLM45 = MarkedFamily(
     name="glm45",
     call=CallSyntax(
         "<tool_call>",

@@ -4,9 +4,10 @@
 """
 
 from parsers.arguments.tagged import Tagged
-from parsers.family import CallSyntax, Family, Span
+from parsers.family import MarkedFamily
+from parsers.syntax import CallSyntax, Span
 
-GLM47 = Family(
+GLM47 = MarkedFamily(
     name="glm47",
     call=CallSyntax(
         "<tool_call>",

@@ -4,9 +4,10 @@
 """
 
 from parsers.arguments.json_call import JsonCall
-from parsers.family import CallSyntax, Family
+from parsers.family import MarkedFamily
+from parsers.syntax import CallSyntax
 
-GRANITE3 = Family(
+GRANITE3 = MarkedFamily(
     name="granite3",
     call=CallSyntax(
         "<|tool_call|>", "", JsonCall(), lead="[", joint=", ", trail="]", openers=("<tool_call>",)

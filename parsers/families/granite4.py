@@ -6,6 +6,6 @@
 """
 
 from parsers.families.hermes import HERMES
-from parsers.family import Family
+from parsers.family import MarkedFamily
 
-GRANITE4 = Family(name="granite4", call=HERMES.call)
+GRANITE4 = MarkedFamily(name="granite4", call=HERMES.call)

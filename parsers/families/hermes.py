@@ -15,9 +15,10 @@ An answer that thinks and then calls twice, as the models were trained to write 
 """
 
 from parsers.arguments.json_call import JsonCall
-from parsers.family import CallInside, CallSyntax, Family, Span
+from parsers.family import MarkedFamily
+from parsers.syntax import CallInside, CallSyntax, Span
 
-HERMES = Family(
+HERMES = MarkedFamily(
     name="hermes",
     call=CallSyntax("<tool_call>", "</tool_call>", JsonCall(), lead="\n", trail="\n", separator="\n"),
     reasoning=Span("<think>", "</think>", after="\n\n", call_inside=CallInside.AWAITS_END),

@@ -4,9 +4,10 @@
 """
 
 from parsers.arguments.json_call import JsonCall
-from parsers.family import CallSyntax, Family, Span
+from parsers.family import MarkedFamily
+from parsers.syntax import CallSyntax, Span
 
-HUNYUAN_A13B = Family(
+HUNYUAN_A13B = MarkedFamily(
     name="hunyuan_a13b",
     call=CallSyntax("<tool_calls>", "</tool_calls>", JsonCall(), lead="[", joint=", ", trail="]"),
     reasoning=Span("<think>", "</think>"),

@@ -9,9 +9,10 @@
 """
 
 from parsers.arguments.tagged import Tagged
-from parsers.family import CallSyntax, Family, Span
+from parsers.family import MarkedFamily
+from parsers.syntax import CallSyntax, Span
 
-HY3 = Family(
+HY3 = MarkedFamily(
     name="hy3",
     call=CallSyntax(
         "<tool_calls:opensource>",

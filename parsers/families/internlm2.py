@@ -5,9 +5,10 @@
 """
 
 from parsers.arguments.json_call import JsonCall
-from parsers.family import CallSyntax, Family, Span
+from parsers.family import MarkedFamily
+from parsers.syntax import CallSyntax, Span
 
-INTERNLM2 = Family(
+INTERNLM2 = MarkedFamily(
     name="internlm2",
     call=CallSyntax(
         "<|action_start|><|plugin|>",

@@ -7,9 +7,10 @@
 """
 
 from parsers.arguments.named_json import NamedJson, NumberedName
-from parsers.family import CallInside, CallSyntax, Family, Span
+from parsers.family import MarkedFamily
+from parsers.syntax import CallInside, CallSyntax, Span
 
-KIMI_K2 = Family(
+KIMI_K2 = MarkedFamily(
     name="kimi_k2",
     call=CallSyntax(
         "<|tool_calls_section_begin|>",

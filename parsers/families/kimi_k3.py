@@ -8,9 +8,10 @@
 """
 
 from parsers.arguments.xtml import Xtml
-from parsers.family import CallInside, CallSyntax, Family, Span
+from parsers.family import MarkedFamily
+from parsers.syntax import CallInside, CallSyntax, Span
 
-KIMI_K3 = Family(
+KIMI_K3 = MarkedFamily(
     name="kimi_k3",
     call=CallSyntax("<|open|>tools<|sep|>", "<|close|>tools<|sep|>", Xtml(), joint=""),
     reasoning=Span("<|open|>think<|sep|>", "<|close|>think<|sep|>", call_inside=CallInside.ENDS_SPAN),

@@ -5,9 +5,10 @@
 
 from parsers.arguments.literal_call import LiteralCall
 from parsers.families.llama4_pythonic import PYTHON
-from parsers.family import CallSyntax, Family, Span
+from parsers.family import MarkedFamily
+from parsers.syntax import CallSyntax, Span
 
-LFM2 = Family(
+LFM2 = MarkedFamily(
     name="lfm2",
     call=CallSyntax(
         "<|tool_call_start|>",

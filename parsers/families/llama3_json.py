@@ -6,9 +6,10 @@ The models were trained on one call; asked for more, they write them one after a
 """
 
 from parsers.arguments.json_call import JsonCall
-from parsers.family import CallSyntax, Family
+from parsers.family import MarkedFamily
+from parsers.syntax import CallSyntax
 
-LLAMA3_JSON = Family(
+LLAMA3_JSON = MarkedFamily(
     name="llama3_json",
     call=CallSyntax(
         "",

@@ -4,7 +4,8 @@
 """
 
 from parsers.arguments.literal_call import Dialect, Keys, LiteralCall
-from parsers.family import CallSyntax, Family
+from parsers.family import MarkedFamily
+from parsers.syntax import CallSyntax
 
 PYTHON = Dialect(
     quote="'",
@@ -18,7 +19,7 @@ PYTHON = Dialect(
     null="None",
 )
 
-LLAMA4_PYTHONIC = Family(
+LLAMA4_PYTHONIC = MarkedFamily(
     name="llama4_pythonic",
     call=CallSyntax(
         "",

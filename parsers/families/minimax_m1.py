@@ -7,9 +7,10 @@
 """
 
 from parsers.arguments.json_call import JsonCall
-from parsers.family import CallSyntax, Family, Span
+from parsers.family import MarkedFamily
+from parsers.syntax import CallSyntax, Span
 
-MINIMAX_M1 = Family(
+MINIMAX_M1 = MarkedFamily(
     name="minimax_m1",
     call=CallSyntax("<tool_calls>", "</tool_calls>", JsonCall(), lead="\n", joint="\n", trail="\n"),
     reasoning=Span("<think>", "</think>"),

@@ -10,9 +10,10 @@
 """
 
 from parsers.arguments.tagged import Tagged
-from parsers.family import CallSyntax, Family, Span
+from parsers.family import MarkedFamily
+from parsers.syntax import CallSyntax, Span
 
-MINIMAX_M2 = Family(
+MINIMAX_M2 = MarkedFamily(
     name="minimax_m2",
     call=CallSyntax(
         "<minimax:tool_call>",

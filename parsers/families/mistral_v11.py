@@ -4,9 +4,10 @@ Both at once.[TOOL_CALLS]get_weather[ARGS]{"city": "Paris"}[TOOL_CALLS]get_time[
 """
 
 from parsers.arguments.named_json import NamedJson, PlainName
-from parsers.family import CallSyntax, Family, Span
+from parsers.family import MarkedFamily
+from parsers.syntax import CallSyntax, Span
 
-MISTRAL_V11 = Family(
+MISTRAL_V11 = MarkedFamily(
     name="mistral_v11",
     call=CallSyntax(
         "[TOOL_CALLS]",

@@ -4,9 +4,10 @@
 """
 
 from parsers.arguments.named_json import NamedJson
-from parsers.family import CallSyntax, Family, Span
+from parsers.family import MarkedFamily
+from parsers.syntax import CallSyntax, Span
 
-MISTRAL_V13 = Family(
+MISTRAL_V13 = MarkedFamily(
     name="mistral_v13",
     call=CallSyntax("[TOOL_CALLS]", "", NamedJson(opening="", between="[ARGS]", closing="")),
     reasoning=Span("[THINK]", "[/THINK]"),

@@ -4,8 +4,9 @@
 """
 
 from parsers.arguments.json_call import JsonCall
-from parsers.family import CallSyntax, Family
+from parsers.family import MarkedFamily
+from parsers.syntax import CallSyntax
 
-MISTRAL_V3 = Family(
+MISTRAL_V3 = MarkedFamily(
     name="mistral_v3", call=CallSyntax("[TOOL_CALLS]", "", JsonCall(), lead="[", joint=", ", trail="]")
 )

@@ -4,9 +4,10 @@
 """
 
 from parsers.arguments.json_call import JsonCall
-from parsers.family import CallSyntax, Family, Span
+from parsers.family import MarkedFamily
+from parsers.syntax import CallSyntax, Span
 
-NEMOTRON_NANO_V2 = Family(
+NEMOTRON_NANO_V2 = MarkedFamily(
     name="nemotron_nano_v2",
     call=CallSyntax("<TOOLCALL>", "</TOOLCALL>", JsonCall(), lead="[", joint=", ", trail="]"),
     reasoning=Span("<think>", "</think>", after="\n\n"),

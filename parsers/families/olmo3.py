@@ -8,9 +8,10 @@ from dataclasses import replace
 
 from parsers.arguments.literal_call import LiteralCall
 from parsers.families.llama4_pythonic import PYTHON
-from parsers.family import CallSyntax, Family, Span
+from parsers.family import MarkedFamily
+from parsers.syntax import CallSyntax, Span
 
-OLMO3 = Family(
+OLMO3 = MarkedFamily(
     name="olmo3",
     call=CallSyntax(
         "<function_calls>",

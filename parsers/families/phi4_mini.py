@@ -4,6 +4,9 @@ functools[{"name": "get_weather", "arguments": {"city": "Paris"}}]
 """
 
 from parsers.arguments.json_call import JsonCall
-from parsers.family import CallSyntax, Family
+from parsers.family import MarkedFamily
+from parsers.syntax import CallSyntax
 
-PHI4_MINI = Family(name="phi4_mini", call=CallSyntax("functools[", "", JsonCall(), joint=", ", trail="]"))
+PHI4_MINI = MarkedFamily(
+    name="phi4_mini", call=CallSyntax("functools[", "", JsonCall(), joint=", ", trail="]")
+)

@@ -13,9 +13,10 @@ Paris
 """
 
 from parsers.arguments.tagged import Tagged
-from parsers.family import CallInside, CallSyntax, Family, Span
+from parsers.family import MarkedFamily
+from parsers.syntax import CallInside, CallSyntax, Span
 
-QWEN3_CODER = Family(
+QWEN3_CODER = MarkedFamily(
     name="qwen3_coder",
     call=CallSyntax(
         "<tool_call>",

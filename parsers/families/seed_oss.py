@@ -8,9 +8,10 @@
 """
 
 from parsers.arguments.tagged import Tagged
-from parsers.family import CallSyntax, Family, Span
+from parsers.family import MarkedFamily
+from parsers.syntax import CallSyntax, Span
 
-SEED_OSS = Family(
+SEED_OSS = MarkedFamily(
     name="seed_oss",
     call=CallSyntax(
         "<seed:tool_call>",

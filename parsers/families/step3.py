@@ -8,9 +8,10 @@
 """
 
 from parsers.arguments.tagged import Tagged
-from parsers.family import CallSyntax, Family, Span
+from parsers.family import MarkedFamily
+from parsers.syntax import CallSyntax, Span
 
-STEP3 = Family(
+STEP3 = MarkedFamily(
     name="step3",
     call=CallSyntax(
         "<｜tool_calls_begin｜>",

@@ -4,9 +4,10 @@
 """
 
 from parsers.arguments.json_call import JsonCall
-from parsers.family import CallSyntax, Family
+from parsers.family import MarkedFamily
+from parsers.syntax import CallSyntax
 
-XLAM = Family(
+XLAM = MarkedFamily(
     name="xlam",
     call=CallSyntax(
         "", "", JsonCall(), lead="[", joint=", ", trail="]", openers=("[TOOL_CALLS]", "<tool_call>")

@@ -12,9 +12,8 @@ import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from parsers.family import Family
+from parsers.family import Family, write_call
 from parsers.registry import FAMILIES
-from parsers.write import write_call
 from server.terminal import say
 
 HEAD = ("family", "models", "writes", "one call, as the model writes it")

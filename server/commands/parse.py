@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 from parsers.events import CallArguments, CallBegin, CallEnd, Content, Event, Malformed, Reasoning
-from parsers.machine import Parser
 from parsers.registry import UnknownFamilyError, find
 from server.terminal import CommandError, say
 
@@ -114,7 +113,7 @@ def _read(answer: Mapping[str, Any], tools: Mapping[str, Any], *, opens_reasonin
         family = find(str(answer.get("family")))
     except UnknownFamilyError as error:
         raise LineError(str(error)) from error
-    parser = Parser(family, tools, opens_reasoning=opens_reasoning)
+    parser = family.parser(tools, opens_reasoning=opens_reasoning)
     reading = Reading()
     for piece in _pieces(answer["raw"], answer.get("chunk", "whole")):
         for event in parser.feed(piece):

@@ -29,6 +29,7 @@ from server.app import create_app
 from server.context import Context
 from server.default_model import DefaultModelError, prepare
 from server.engine.vllm import VllmEngine
+from server.family import marker_tokens
 from server.metrics import Metrics
 from server.schema.plan import SchemaPlanner
 from server.settings import DEFAULT_MODEL, Settings, default_cache
@@ -120,6 +121,7 @@ async def _server(running: RunningEngine) -> AsyncIterator[RunningServer]:
         vocabulary=vocabulary,
         template=choose_template(vocabulary.chat_template, HERMES.name),
         family=as_trained(HERMES, vocabulary.chat_template),
+        markers=marker_tokens(HERMES, vocabulary),
         planner=SchemaPlanner(),
         metrics=running.metrics,
         model_names=(MODEL,),

@@ -19,7 +19,6 @@ from parsers.events import (
 )
 from parsers.families.hermes import HERMES
 from parsers.family import Family
-from parsers.machine import Parser
 
 TOOLS = ("f", "g", "h")
 
@@ -67,7 +66,7 @@ def feed(
     family: Family = HERMES,
 ) -> list[Event]:
     """The merged events of an answer that comes in these pieces."""
-    parser = Parser(family, tools, opens_reasoning=opens_reasoning)
+    parser = family.parser(tools, opens_reasoning=opens_reasoning)
     events = [event for piece in pieces for event in parser.feed(piece)]
     return merge(events + parser.finish(truncated=truncated))
 

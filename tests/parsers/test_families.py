@@ -15,9 +15,7 @@ from parsers.arguments.kinds import kind_of
 from parsers.arguments.style import Tools
 from parsers.events import Content, Malformed
 from parsers.family import Family
-from parsers.machine import Parser
 from parsers.registry import FAMILIES
-from parsers.write import write_calls
 from tests.parsers.reading import Answer, cut, feed, fold, read
 
 DATA = Path(__file__).parents[1] / "data"
@@ -80,7 +78,7 @@ def tools_of(calls: Calls) -> Tools:
 def written(family: Family, calls: Calls) -> str:
     """The calls' text; a style that cannot spell one of them says so."""
     try:
-        return write_calls(family, calls)
+        return family.write_calls(calls)
     except ValueError:
         reject()
 
@@ -125,14 +123,14 @@ GOOD: Calls = [("f", {"a": "x", "n": 1}), ("g", {})]
 
 def bits(family: Family) -> list[str]:
     """What answers of the family are made of, good ones and bad ones."""
-    one, other = (write_calls(family, [call]) for call in GOOD)
+    one, other = (family.write_calls([call]) for call in GOOD)
     span = family.reasoning
     spans = [span.begin, span.end] if span else []
     pieces = [one[start : start + 7] for start in range(0, len(one), 7)]
     return [
         one,
         other,
-        write_calls(family, GOOD),
+        family.write_calls(GOOD),
         *family.call.landmarks,
         *spans,
         *pieces,
@@ -157,7 +155,7 @@ def test_the_cue_of_a_call_stands_in_every_call(family: Family) -> None:
     """What calls are found by where no marker announces them is a part of what is written."""
     cue = family.call.style.cue("get_zebra")
 
-    assert cue in write_calls(family, [("get_zebra", {"a": "b"})])
+    assert cue in family.write_calls([("get_zebra", {"a": "b"})])
 
 
 @by_family
@@ -193,7 +191,7 @@ def test_text_around_malformed_calls_is_not_lost(family: Family) -> None:
 def test_complete_calls_survive_a_cut_off_one(family: Family) -> None:
     """An answer that ends inside a call has all calls before it, and that one is malformed or text."""
     calls: Calls = [("f", {"a": "x"}), ("f", {"a": "y"}), ("f", {"a": "marked"})]
-    text = write_calls(family, calls)
+    text = family.write_calls(calls)
     answer = read(text[: text.index("marked")], TOOLS, family=family, truncated=True)
 
     assert answer.calls == [("f", '{"a": "x"}'), ("f", '{"a": "y"}')]
@@ -204,7 +202,7 @@ def test_complete_calls_survive_a_cut_off_one(family: Family) -> None:
 @by_family
 def test_unknown_tool_costs_its_siblings_nothing(family: Family) -> None:
     """A call to a tool that the request does not have is told as it was written, between good calls."""
-    text = write_calls(family, [("f", {"a": "x"}), ("unknown", {"a": "y"}), ("g", {})])
+    text = family.write_calls([("f", {"a": "x"}), ("unknown", {"a": "y"}), ("g", {})])
     events = feed([text], TOOLS, family=family)
 
     assert fold(events).calls == [("f", '{"a": "x"}'), ("g", "{}")]
@@ -228,7 +226,7 @@ def work(family: Family, text: str, piece: int) -> int:
         count += event == "line"
         return trace if "parsers" in (folder.name, folder.parent.name) else None
 
-    parser = Parser(family, TOOLS)
+    parser = family.parser(TOOLS)
     before = sys.gettrace()
     sys.settrace(trace)
     try:
@@ -241,10 +239,10 @@ def work(family: Family, text: str, piece: int) -> int:
 
 
 def shapes(family: Family, size: int) -> list[str]:
-    long = write_calls(family, [("f", {"a": "x y" * (size // 3)})])
+    long = family.write_calls([("f", {"a": "x y" * (size // 3)})])
     return [
         long,
-        write_calls(family, [("f", {"a": "x"})] * (size // 32)),
+        family.write_calls([("f", {"a": "x"})] * (size // 32)),
         "".join(family.call.landmarks) * (size // 32),
         (family.call.begin or family.call.lead) + "x" * size,
     ]

@@ -16,10 +16,10 @@ import xgrammar as xgr
 
 from parsers.families.hermes import HERMES
 from parsers.families.llama3_json import LLAMA3_JSON
-from parsers.family import Family, Span
-from parsers.grammar import CallableTool, Format, structural_tag
+from parsers.family import Family, write_call
+from parsers.grammar import CallableTool, Format
 from parsers.registry import FAMILIES
-from parsers.write import write_call, write_calls
+from parsers.syntax import Span
 from tests.parsers.reading import cut, feed, fold
 
 WEATHER = {
@@ -76,8 +76,8 @@ def compiled(
     answer: Format | None = None,
     opens_reasoning: bool = False,
 ) -> Any:
-    tag = structural_tag(
-        family, tools, at_least=at_least, at_most=at_most, answer=answer, opens_reasoning=opens_reasoning
+    tag = family.structural_tag(
+        tools, at_least=at_least, at_most=at_most, answer=answer, opens_reasoning=opens_reasoning
     )
     return compiled_tag(json.dumps(tag))
 
@@ -174,7 +174,7 @@ def spelled(family: Family, form: str) -> str:
         spelling["R"] = f"{span.begin}\nHm.\n{span.end}{span.after}"
     parts = re.findall("C(?:SC)*|.|\n", form)
     return "".join(
-        write_calls(family, [("clock", {"utc": True})] * part.count("C"))
+        family.write_calls([("clock", {"utc": True})] * part.count("C"))
         if part.startswith("C")
         else spelling.get(part, part)
         for part in parts
@@ -250,8 +250,8 @@ def test_calls_without_a_separator_stand_side_by_side() -> None:
     family = replace(HERMES, call=replace(HERMES.call, separator=""))
     calls = [("clock", {"utc": True})] * 2
 
-    assert accepts(compiled(family, at_least=2), write_calls(family, calls))
-    assert not accepts(compiled(family, at_least=2), write_calls(HERMES, calls))
+    assert accepts(compiled(family, at_least=2), family.write_calls(calls))
+    assert not accepts(compiled(family, at_least=2), HERMES.write_calls(calls))
 
 
 BAD_CALLS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -287,7 +287,7 @@ def test_mask_lets_through_what_the_writer_writes(family: Family) -> None:
         ("get_weather_at", {"city": "a", "days": 0}),
     ]
 
-    assert accepts(compiled(family, at_least=3), write_calls(family, calls))
+    assert accepts(compiled(family, at_least=3), family.write_calls(calls))
 
 
 # What walks prefer, so that they stay near what models write, with a taste for the characters of markup.
@@ -390,7 +390,7 @@ def test_whatever_the_mask_emits_is_read_to_valid_calls(family: Family, wanted: 
 def test_tag_does_not_grow_with_the_number_of_calls(family: Family) -> None:
     """Many calls of many tools are one rule, repeated: nothing is written out for each call."""
     few, many = (
-        structural_tag(family, TOOLS, at_least=0, at_most=at_most, answer=None, opens_reasoning=False)
+        family.structural_tag(TOOLS, at_least=0, at_most=at_most, answer=None, opens_reasoning=False)
         for at_most in (2, 128)
     )
 

@@ -3,8 +3,7 @@
 import random
 
 from parsers.arguments.style import CallableTool
-from parsers.family import Family
-from parsers.write import write_call
+from parsers.family import Family, write_call
 from tests.parsers.reading import feed, fold
 from tests.parsers.test_grammar import accepts, by_family, compiled, json_format, tokens, walk
 

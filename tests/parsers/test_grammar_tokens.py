@@ -14,8 +14,7 @@ import xgrammar as xgr
 from transformers import AutoTokenizer
 
 from parsers.families.hermes import HERMES
-from parsers.grammar import CallableTool, structural_tag
-from parsers.write import write_calls
+from parsers.grammar import CallableTool
 from server.default_model import DefaultModelError, prepare
 from server.settings import default_cache
 from tests.parsers.reading import feed, fold
@@ -66,8 +65,7 @@ def _compiler(tokenizer: Any) -> xgr.GrammarCompiler:
 
 
 def compiled(compiler: Any, *, tools: int = 1, at_least: int = 0, at_most: int = 16) -> Any:
-    tag = structural_tag(
-        HERMES,
+    tag = HERMES.structural_tag(
         [
             CallableTool(name, {"type": "json_schema", "json_schema": SCHEMA, "max_whitespace_cnt": 2})
             for name in ["note", *(f"note_{number}" for number in range(1, tools))]
@@ -82,7 +80,7 @@ def compiled(compiler: Any, *, tools: int = 1, at_least: int = 0, at_most: int =
 
 def test_what_is_written_can_be_sampled(tokenizer: Any, compiler: Any) -> None:
     """The tokens of a whole answer, with text before its calls, all pass the mask."""
-    text = "Two notes, <b>now</b>.\n" + write_calls(HERMES, CALLS)
+    text = "Two notes, <b>now</b>.\n" + HERMES.write_calls(CALLS)
     matcher = xgr.GrammarMatcher(compiled(compiler))
 
     for token in tokenizer.encode(text, add_special_tokens=False):
@@ -96,7 +94,7 @@ def test_answer_cannot_end_inside_a_call(tokenizer: Any, compiler: Any) -> None:
     bitmask = xgr.allocate_token_bitmask(1, len(tokenizer))
     end = tokenizer.eos_token_id
 
-    for token in tokenizer.encode(write_calls(HERMES, CALLS[:1]), add_special_tokens=False):
+    for token in tokenizer.encode(HERMES.write_calls(CALLS[:1]), add_special_tokens=False):
         matcher.fill_next_token_bitmask(bitmask)
         assert not unpacked(bitmask, len(tokenizer))[end]
         assert matcher.accept_token(token)
@@ -115,7 +113,7 @@ def walk(tokenizer: Any, grammar: Any, plain: Any, rng: random.Random) -> list[i
     """
     matcher = xgr.GrammarMatcher(grammar)
     bitmask = xgr.allocate_token_bitmask(1, plain.size)
-    call = tokenizer.encode(write_calls(HERMES, CALLS), add_special_tokens=False)
+    call = tokenizer.encode(HERMES.write_calls(CALLS), add_special_tokens=False)
     tokens: list[int] = []
     script: list[int] = []
     while len(tokens) < 300:

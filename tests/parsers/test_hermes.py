@@ -7,7 +7,6 @@ import pytest
 
 from parsers.events import CallArguments, CallBegin, CallEnd
 from parsers.families.hermes import HERMES
-from parsers.machine import Parser
 from tests.parsers.reading import Answer, read
 
 F1 = [("f", '{"a": 1}')]
@@ -160,7 +159,7 @@ def test_call_begins_as_soon_as_its_name_is_known() -> None:
     """Arguments are passed on as they arrive, and the name before any of them."""
     pieces = ['<tool_call>{"name": "f"', ', "arguments": {"a', '": "b', '"}', "}", "</tool_call>"]
 
-    parser = Parser(HERMES, ["f"])
+    parser = HERMES.parser(["f"])
 
     assert [parser.feed(piece) for piece in pieces] == [
         [CallBegin(0, "f")],

@@ -10,9 +10,7 @@ from parsers.arguments.style import Call, CallableTool
 from parsers.events import Reason
 from parsers.families.gemma4 import GEMMA4
 from parsers.families.llama4_pythonic import LLAMA4_PYTHONIC
-from parsers.family import Family
-from parsers.grammar import structural_tag
-from parsers.write import write_call
+from parsers.family import Family, write_call
 from tests.parsers.reading import Answer, read
 
 WELL_READ: dict[str, tuple[Family, str, dict[str, Any]]] = {
@@ -156,8 +154,7 @@ REFUSED: list[dict[str, Any]] = [
 
 def accepts(family: Family, arguments: dict[str, Any]) -> bool:
     """Whether the mask lets the call through."""
-    tag = structural_tag(
-        family,
+    tag = family.structural_tag(
         [CallableTool("f", {}, SCHEMA)],
         at_least=1,
         at_most=1,

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from parsers.events import Content, Reasoning, merge
 from parsers.families.hermes import HERMES
-from parsers.family import CallInside, Span
-from parsers.machine import Parser
+from parsers.syntax import CallInside, Span
 from tests.parsers.reading import TOOLS, Answer, events_of, feed, read
 
 BITS = st.sampled_from(
@@ -89,7 +88,7 @@ def test_call_marker_can_end_the_span_at_once() -> None:
     assert read(text, opens_reasoning=True, family=family) == Answer(
         "\nso</think>", "Hm <tool_call> hm.", [("f", "{}")]
     )
-    parser = Parser(family, TOOLS, opens_reasoning=True)
+    parser = family.parser(TOOLS, opens_reasoning=True)
     assert merge(parser.feed(text[:40])) == [Reasoning("Hm <tool_call> hm.")]
 
 
@@ -102,7 +101,7 @@ def test_family_that_does_not_reason_has_no_span() -> None:
 
 def test_text_streams_as_it_comes() -> None:
     """Only what may be a marker, and whitespace, waits for the next piece."""
-    parser = Parser(HERMES, TOOLS)
+    parser = HERMES.parser(TOOLS)
 
     assert parser.feed("Hel") == [Content("Hel")]
     assert parser.feed("lo. <to") == [Content("lo.")]
@@ -112,7 +111,7 @@ def test_text_streams_as_it_comes() -> None:
 
 def test_reasoning_streams_until_a_call_marker_holds_it() -> None:
     """Behind a call marker in the span, only its end tells what was said."""
-    parser = Parser(HERMES, TOOLS)
+    parser = HERMES.parser(TOOLS)
 
     assert parser.feed("<think>\nHm, ") == [Reasoning("Hm,")]
     assert parser.feed("<tool_call> or so.") == []
@@ -122,7 +121,7 @@ def test_reasoning_streams_until_a_call_marker_holds_it() -> None:
 @pytest.mark.parametrize("opens", [True, False])
 def test_parser_tells_whether_it_is_in_the_span(opens: bool) -> None:
     """The span begins with its marker, or with the prompt, and ends with its marker."""
-    parser = Parser(HERMES, TOOLS, opens_reasoning=opens)
+    parser = HERMES.parser(TOOLS, opens_reasoning=opens)
 
     assert parser.in_reasoning == opens
     seen = []
@@ -134,7 +133,7 @@ def test_parser_tells_whether_it_is_in_the_span(opens: bool) -> None:
 
 def test_call_in_an_open_span_ends_it_at_the_end() -> None:
     """After `finish` the parser is out of the span that the call has ended."""
-    parser = Parser(HERMES, TOOLS, opens_reasoning=True)
+    parser = HERMES.parser(TOOLS, opens_reasoning=True)
     parser.feed('Hm <tool_call>{"name": "f"}</tool_call>')
 
     assert parser.in_reasoning
@@ -201,7 +200,7 @@ def work(text: str, piece: int) -> int:
         count += event == "line"
         return trace if "parsers" in (module.parent.name, module.parent.parent.name) else None
 
-    parser = Parser(HERMES, TOOLS)
+    parser = HERMES.parser(TOOLS)
     before = sys.gettrace()
     sys.settrace(trace)
     try:

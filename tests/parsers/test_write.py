@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parsers.families.hermes import HERMES
-from parsers.write import write_call, write_calls
+from parsers.family import write_call
 from tests.parsers.reading import Answer, read
 
 NASTY = st.sampled_from(
@@ -47,7 +47,7 @@ CALLS = st.lists(
 
 def test_call_is_written_as_the_model_was_trained() -> None:
     """Markers, newlines and spaces stand as in the training data."""
-    assert write_calls(HERMES, [("f", {"a": "é"}), ("g", {})]) == (
+    assert HERMES.write_calls([("f", {"a": "é"}), ("g", {})]) == (
         '<tool_call>\n{"name": "f", "arguments": {"a": "é"}}\n</tool_call>\n'
         '<tool_call>\n{"name": "g", "arguments": {}}\n</tool_call>'
     )
@@ -57,7 +57,7 @@ def test_call_is_written_as_the_model_was_trained() -> None:
 @given(calls=CALLS, content=st.sampled_from(["", "Sure."]))
 def test_what_is_written_is_read_back(calls: list[tuple[str, dict[str, Any]]], content: str) -> None:
     """Any names and arguments survive, however the text is cut."""
-    text = content + write_calls(HERMES, calls)
+    text = content + HERMES.write_calls(calls)
     answer = read(text, [json.loads(json.dumps(name)) for name, _ in calls])
 
     # A surrogate pair that was built of halves is one character once it has been JSON.

@@ -21,6 +21,7 @@ from server.app import create_app
 from server.context import Context
 from server.engine.protocol import Finish
 from server.engine.scripted import Asked, Script, ScriptedEngine, Scripts
+from server.family import marker_tokens
 from server.metrics import Metrics
 from server.schema.plan import SchemaPlanner
 from server.settings import Settings
@@ -167,6 +168,7 @@ async def serving(
         if template is None
         else ChatTemplate(template, origin="a test"),
         family=family,
+        markers=marker_tokens(family, vocabulary),
         planner=SchemaPlanner(),
         metrics=Metrics(families=(family.name,)),
         model_names=(MODEL,),

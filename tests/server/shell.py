@@ -47,7 +47,7 @@ def make_context(
     settings: Settings | None = None, *, engine: IdleEngine | None = None, **more: Any
 ) -> Context:
     """A context whose model-side parts are there only if `more` gives them."""
-    parts: dict[str, Any] = {"vocabulary": None, "template": None, "planner": None, **more}
+    parts: dict[str, Any] = {"vocabulary": None, "template": None, "planner": None, "markers": {}, **more}
     return Context(
         settings=settings or Settings(),
         engine=engine or IdleEngine(),

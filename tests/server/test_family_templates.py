@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from parsers.registry import find
-from parsers.write import write_calls
 from server.template import ChatTemplate, Turn, choose_template
 from server.traits import CallIds
 from templates import read_template
@@ -59,7 +58,7 @@ def test_a_template_of_ours_writes_calls_as_the_family_does(name: str) -> None:
     """The model reads its earlier calls in the form that mask and parser expect of the next."""
     calls = [("weather", {"city": "Łódź"}), ("weather", {"city": "Rio"})]
 
-    assert write_calls(find(name), calls) in ours(name).render(CONVERSATION, tools=[TOOL])
+    assert find(name).write_calls(calls) in ours(name).render(CONVERSATION, tools=[TOOL])
 
 
 def test_kimi_reads_results_by_the_ids_of_its_calls() -> None:

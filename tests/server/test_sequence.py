@@ -7,7 +7,6 @@ import pytest
 
 from parsers.events import CallArguments, CallBegin, CallEnd, Content, Event, Malformed, Reasoning, merge
 from parsers.families.hermes import HERMES
-from parsers.machine import Parser
 from server.constrain import AnswerRule, CallRule, Constraint
 from server.engine.protocol import Finish, Output, TokenLogprob
 from server.errors import ApiError, Code
@@ -16,6 +15,7 @@ from server.request import ToolDefinition
 from server.schema.instance import InstanceError, InstanceValidator
 from server.sequence import FinishReason, SequenceReader
 from server.stop import StopSequences
+from server.token_reader import TokenReader
 from server.validate import AnswerGate, CallGate
 from server.vocabulary import Vocabulary
 
@@ -44,8 +44,7 @@ def reader_of(
 ) -> SequenceReader:
     rule = CallRule(ToolDefinition("f", strict=True), {}, VALIDATOR, Held.SCHEMA, streams=False)
     return SequenceReader(
-        detokenizer=vocabulary.detokenizer(),
-        parser=Parser(HERMES, ["f"], opens_reasoning=thinking),
+        tokens=TokenReader(vocabulary.detokenizer(), HERMES.parser(["f"], opens_reasoning=thinking), {}),
         stop=StopSequences(stop),
         calls=CallGate(Constraint(None, {"f": rule}, None), Deaf()),
         answer=AnswerGate(answer, Deaf()),

@@ -10,13 +10,13 @@ from parsers.families.mistral_v11 import MISTRAL_V11
 from parsers.families.qwen3_coder import QWEN3_CODER
 from parsers.family import Family
 from server.errors import ApiError, Code
-from server.family import check_arguments, holds_format, marker_ids
+from server.family import check_arguments, holds_format, marker_tokens
 from server.vocabulary import Vocabulary
 from tests.server.special import with_special_tokens
 
 
 def kept(family: Family, vocabulary: Vocabulary) -> set[str]:
-    return {vocabulary.token_text(id) for id in marker_ids(family, vocabulary)}
+    return set(marker_tokens(family, vocabulary).values())
 
 
 def test_markers_that_are_special_tokens_are_kept(smollm2: Vocabulary) -> None:

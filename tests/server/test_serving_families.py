@@ -13,7 +13,6 @@ from parsers.families.mistral_v13 import MISTRAL_V13
 from parsers.families.qwen3_coder import QWEN3_CODER
 from parsers.family import Family
 from parsers.registry import FAMILIES, find
-from parsers.write import write_calls
 from server.vocabulary import Vocabulary
 from templates import read_template
 from tests.server.prompting import TEMPLATES
@@ -79,7 +78,7 @@ def lets_pass(structural_tag: str, text: str) -> bool:
 
 async def is_served(family: Family, vocabulary: Vocabulary, *, strict: bool) -> None:
     """Two calls behind a thought reach the client, streamed or not, and the mask lets them pass."""
-    text = thought(family) + write_calls(family, [("weather", PARIS), ("ping", {})])
+    text = thought(family) + family.write_calls([("weather", PARIS), ("ping", {})])
     tools = [tool("weather", WEATHER, strict=strict), tool("ping", strict=strict)]
     async with serving(vocabulary, always(vocabulary, text), template=TEMPLATE, family=family) as server:
         [choice] = await server.answers(tools=tools)
@@ -123,7 +122,7 @@ async def test_special_tokens_that_are_no_markers_stay_out_of_the_answer(special
 async def test_the_schema_tells_what_is_text(vocabulary: Vocabulary) -> None:
     """Without quotes, only the type of a parameter tells 2 from "2"."""
     schema = {"type": "object", "properties": {"n": {"type": "integer"}, "s": {"type": "string"}}}
-    text = write_calls(QWEN3_CODER, [("f", {"n": 2, "s": "2"})])
+    text = QWEN3_CODER.write_calls([("f", {"n": 2, "s": "2"})])
     async with serving(vocabulary, always(vocabulary, text), template=TEMPLATE, family=QWEN3_CODER) as server:
         [choice] = await server.answers(tools=[tool("f", schema)])
 
@@ -138,7 +137,7 @@ async def test_a_strict_call_outside_its_schema_is_not_sent(vocabulary: Vocabula
         "required": ["city"],
         "additionalProperties": False,
     }
-    text = write_calls(QWEN3_CODER, [("weather", {"city": "Rio"})])
+    text = QWEN3_CODER.write_calls([("weather", {"city": "Rio"})])
     async with serving(vocabulary, always(vocabulary, text), template=TEMPLATE, family=QWEN3_CODER) as server:
         tools = [tool("weather", schema, strict=True)]
         response = await server.post(tools=tools)
@@ -152,7 +151,7 @@ async def test_a_strict_call_outside_its_schema_is_not_sent(vocabulary: Vocabula
 
 async def test_a_strict_call_in_json_is_streamed_as_it_is_written(vocabulary: Vocabulary) -> None:
     """Where the mask holds the whole schema nothing has to wait."""
-    text = write_calls(MISTRAL_V13, [("weather", PARIS)])
+    text = MISTRAL_V13.write_calls([("weather", PARIS)])
     async with serving(vocabulary, always(vocabulary, text), template=TEMPLATE, family=MISTRAL_V13) as server:
         chunks = await server.stream(tools=[tool("weather", WEATHER, strict=True)])
 
@@ -171,7 +170,7 @@ def streamed_ids(chunks: list[dict[str, Any]]) -> list[str]:
 @pytest.mark.parametrize("choice", ["auto", "required", NAMED])
 async def test_mistrals_ids_are_nine_letters_whatever_the_choice(vocabulary: Vocabulary, choice: Any) -> None:
     """Its templates refuse all others on the next turn (B184)."""
-    text = write_calls(MISTRAL_V13, [("weather", PARIS)])
+    text = MISTRAL_V13.write_calls([("weather", PARIS)])
     async with serving(vocabulary, always(vocabulary, text), template=TEMPLATE, family=MISTRAL_V13) as server:
         asked = {"tools": [tool("weather", WEATHER)], "tool_choice": choice}
         ids = ids_of(await server.chat(**asked)) + streamed_ids(await server.stream(**asked))
@@ -185,7 +184,7 @@ async def test_kimis_ids_count_over_the_conversation_whatever_the_choice(
     vocabulary: Vocabulary, choice: str
 ) -> None:
     """The number goes on where the history ends, whatever the model wrote (B186)."""
-    text = write_calls(KIMI_K2, [("weather", PARIS), ("ping", {})])
+    text = KIMI_K2.write_calls([("weather", PARIS), ("ping", {})])
     history = [
         *QUESTION,
         {
@@ -237,7 +236,7 @@ async def test_kimis_prompt_has_its_own_ids(vocabulary: Vocabulary) -> None:
 async def test_mistrals_template_takes_the_ids_it_is_sent_back(vocabulary: Vocabulary) -> None:
     """The call and its result go into the next prompt under the id that the client was given (B184)."""
     template = (TEMPLATES / "nine_letter_ids.jinja").read_text(encoding="utf-8")
-    text = write_calls(MISTRAL_V13, [("weather", PARIS)])
+    text = MISTRAL_V13.write_calls([("weather", PARIS)])
     async with serving(vocabulary, always(vocabulary, text), template=template, family=MISTRAL_V13) as server:
         tools = [tool("weather", WEATHER)]
         turn = (await server.chat(tools=tools))["choices"][0]["message"]

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from parsers.families.hermes import HERMES
-from parsers.write import write_calls
 from server.errors import ApiError, Code
 from server.template import ChatTemplate, TemplateLoadError, Turn, choose_template
 from server.traits import Arguments, CallIds, SystemRole
@@ -269,7 +268,7 @@ def test_ours_writes_calls_as_the_family_does() -> None:
     }
     text = choose_template(None, "hermes").render([USER, turn], add_generation_prompt=False)
 
-    written = write_calls(HERMES, [("f", arguments), ("f", arguments)])
+    written = HERMES.write_calls([("f", arguments), ("f", arguments)])
     assert text.endswith(f"<|im_start|>assistant\n{written}<|im_end|>\n")
 
 
