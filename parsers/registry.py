@@ -25,6 +25,7 @@ from parsers.families.llama3_json import LLAMA3_JSON
 from parsers.families.llama4_pythonic import LLAMA4_PYTHONIC
 from parsers.families.minimax_m1 import MINIMAX_M1
 from parsers.families.minimax_m2 import MINIMAX_M2
+from parsers.families.minimax_m3 import MINIMAX_M3
 from parsers.families.mistral_v3 import MISTRAL_V3
 from parsers.families.mistral_v11 import MISTRAL_V11
 from parsers.families.mistral_v13 import MISTRAL_V13
@@ -63,6 +64,7 @@ FAMILIES: tuple[Family, ...] = (
     LLAMA4_PYTHONIC,
     MINIMAX_M1,
     MINIMAX_M2,
+    MINIMAX_M3,
     MISTRAL_V11,
     MISTRAL_V13,
     MISTRAL_V3,

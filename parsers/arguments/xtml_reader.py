@@ -1,6 +1,6 @@
 r"""Reads calls of Kimi K3, and what models make of them.
 
-    reader = XtmlReader({"f": {}})
+    reader = XtmlReader(Xtml(), {"f": {}})
     reader.read('<|open|>call tool="f" index="1"<|sep|>')                    # Name("f")
     reader.read('<|open|>argument key="a" type="string"<|sep|>te')           # Arguments('{"a": "te')
     reader.read('xt<|close|>argument<|sep|><|close|>call<|sep|>')            # Arguments('xt"}'), COMPLETE
@@ -10,6 +10,8 @@ Text is passed on as it comes; other values when they are whole. Also read: all 
 type that the tag says does not matter.
 """
 
+from typing import TYPE_CHECKING
+
 from parsers.arguments.buffered import BufferedReader, quoted
 from parsers.arguments.json_text import write_json
 from parsers.arguments.kinds import ALL, STRING, Parameters, read_value
@@ -17,9 +19,8 @@ from parsers.arguments.style import Name, Progress, Tools
 from parsers.events import Reason
 from parsers.markers import first_marker, held_tail, may_become
 
-OPEN, CLOSE, SEP = "<|open|>", "<|close|>", "<|sep|>"
-CALL, ARGUMENT, OBJECT = OPEN + "call", OPEN + "argument", OPEN + "json"
-END_OF_CALL, END_OF_ARGUMENT, END_OF_OBJECT = (CLOSE + tag + SEP for tag in ("call", "argument", "json"))
+if TYPE_CHECKING:
+    from parsers.arguments.xtml import Xtml
 
 LONGEST_TAG = 256
 """Characters of a tag with its attributes; what is longer is none."""
@@ -28,8 +29,13 @@ LONGEST_TAG = 256
 class XtmlReader(BufferedReader):
     """Reads one call. See `CallReader`."""
 
-    def __init__(self, tools: Tools) -> None:
+    def __init__(self, style: "Xtml", tools: Tools) -> None:
         super().__init__(self._around)
+        self._call, self._end_of_call = style.begin("call"), style.end("call")
+        self._argument, self._end_of_argument = style.begin("argument"), style.end("argument")
+        self._object, self._end_of_object = style.begin("json"), style.end("json")
+        self._sep = style.sep
+        self._tags = (style.open, style.close)
         self._tools = tools
         self._parameters = Parameters({})
         self._given = False
@@ -43,16 +49,16 @@ class XtmlReader(BufferedReader):
 
     def _around(self) -> bool:
         self.skip()
-        if not self.buffer or may_become(self.buffer, (CALL, END_OF_CALL)):
+        if not self.buffer or may_become(self.buffer, (self._call, self._end_of_call)):
             return False
-        if not self.buffer.startswith(CALL):
+        if not self.buffer.startswith(self._call):
             return self.end(Progress.PROSE)
         self.progress = Progress.OPEN
         self.mode = self._read_call
         return True
 
     def _read_call(self) -> bool:
-        attributes = self._read_tag(CALL, Reason.NO_NAME)
+        attributes = self._read_tag(self._call, Reason.NO_NAME)
         if attributes is None:
             return False
         name = attributes.get("tool", "")
@@ -65,26 +71,26 @@ class XtmlReader(BufferedReader):
 
     def _read_tag(self, opening: str, otherwise: Reason) -> dict[str, str] | None:
         """The attributes of the tag that the buffer begins with, or None if it is not whole, or no tag."""
-        at = self.buffer.find(SEP)
+        at = self.buffer.find(self._sep)
         if (at if at >= 0 else len(self.buffer)) > LONGEST_TAG:
             self.end(Progress.BROKEN, otherwise)
             return None
-        return None if at < 0 else _attributes(self.take(at + len(SEP))[len(opening) : at])
+        return None if at < 0 else _attributes(self.take(at + len(self._sep))[len(opening) : at])
 
     def _between(self) -> bool:
         """Between the arguments."""
         self.skip()
-        if not self.buffer or may_become(self.buffer, (ARGUMENT, OBJECT, END_OF_CALL)):
+        if not self.buffer or may_become(self.buffer, (self._argument, self._object, self._end_of_call)):
             return False
-        if self.buffer.startswith(ARGUMENT):
+        if self.buffer.startswith(self._argument):
             self.mode = self._begin_argument
             return True
-        if self.buffer.startswith(OBJECT) and not self._given:
+        if self.buffer.startswith(self._object) and not self._given:
             self.mode = self._begin_json
             return True
-        if self.buffer.startswith(END_OF_CALL):
-            self.take(len(END_OF_CALL))
-        elif not self.buffer.startswith((OPEN, CLOSE)):
+        if self.buffer.startswith(self._end_of_call):
+            self.take(len(self._end_of_call))
+        elif not self.buffer.startswith(self._tags):
             return self.end(Progress.BROKEN, Reason.BAD_MARKUP)
         # Else the end of the call is missing: its section ends here, or another call begins.
         self.say_json("}" if self._given else "{}")
@@ -93,7 +99,7 @@ class XtmlReader(BufferedReader):
     # All arguments as one object.
 
     def _begin_json(self) -> bool:
-        if self._read_tag(OBJECT, Reason.BAD_MARKUP) is None:
+        if self._read_tag(self._object, Reason.BAD_MARKUP) is None:
             return False
         self.mode = self._read_json
         return True
@@ -109,19 +115,19 @@ class XtmlReader(BufferedReader):
     def _after_json(self) -> bool:
         self.mode = self._after_json
         self.skip()
-        if not self.buffer or may_become(self.buffer, (END_OF_OBJECT, END_OF_CALL)):
+        if not self.buffer or may_become(self.buffer, (self._end_of_object, self._end_of_call)):
             return False
-        if self.buffer.startswith(END_OF_OBJECT):
-            self.take(len(END_OF_OBJECT))
+        if self.buffer.startswith(self._end_of_object):
+            self.take(len(self._end_of_object))
             return True
-        if self.buffer.startswith(END_OF_CALL):
-            self.take(len(END_OF_CALL))
+        if self.buffer.startswith(self._end_of_call):
+            self.take(len(self._end_of_call))
         return self.complete()
 
     # An argument.
 
     def _begin_argument(self) -> bool:
-        attributes = self._read_tag(ARGUMENT, Reason.BAD_MARKUP)
+        attributes = self._read_tag(self._argument, Reason.BAD_MARKUP)
         if attributes is None:
             return False
         key = attributes.get("key", "")
@@ -133,9 +139,9 @@ class XtmlReader(BufferedReader):
         return True
 
     def _read_value(self) -> bool:
-        at, marker = first_marker(self.buffer, (END_OF_ARGUMENT,))
+        at, marker = first_marker(self.buffer, (self._end_of_argument,))
         if at < 0:
-            at = len(self.buffer) - held_tail(self.buffer, (END_OF_ARGUMENT,))
+            at = len(self.buffer) - held_tail(self.buffer, (self._end_of_argument,))
         self._pass(self.take(at))
         if not marker:
             return False
@@ -147,9 +153,9 @@ class XtmlReader(BufferedReader):
         """Text that holds the end of a value goes on behind it; markup does if it is the end."""
         rest = self.buffer.lstrip()
         self._ending.append(self.take(len(self.buffer) - len(rest)))
-        if not rest or may_become(rest, (OPEN, CLOSE)):
+        if not rest or may_become(rest, self._tags):
             return False
-        if rest.startswith((OPEN, CLOSE)):
+        if rest.startswith(self._tags):
             self._settle()
         else:
             self._pass("".join(self._ending))

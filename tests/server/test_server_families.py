@@ -126,6 +126,7 @@ def test_real_templates_show_their_family(model_data: Path) -> None:
         ("gigachat3", "{{ '<|function_call|>' + call + '<|message_sep|>' }}"),
         ("hy3", "{{ '<tool_calls{}>'.format(s) }}{{ name + '<tool_sep{}>'.format(s) }}"),
         ("internlm2", "<|action_start|><|plugin|>{{ call }}<|action_end|>"),
+        ("minimax_m3", "{%- set mark = ']<]minimax[>[' -%}{{ mark ~ '<tool_call>' }}"),
         ("minimax_m1", "<beginning_of_sentence>ai name=assistant\n<tool_calls>\n"),
         ("olmo3", "{{ '<function_calls>' + calls + '</function_calls>' }}"),
         ("step3", "<｜tool_calls_begin｜>{{ calls }}"),
