@@ -1,6 +1,6 @@
 """Messages and tools as a chat template wants them, which is not quite as OpenAI's API has them.
 
-    turns(messages, traits, hide)
+    turns(messages, traits, hide, family.write_calls)
     # [{"role": "user", "content": "Hi"},
     #  {"role": "assistant", "content": "", "tool_calls": [
     #      {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": {"a": 1}}}]},
@@ -9,33 +9,45 @@
 Nothing that a client wrote is lost on the way:
 
 - system messages stay where they are if the template shows them there; else they are joined into one at the
-  front, or, for models without a system role, put before the first user message. A blank line joins them.
+  front, or at the beginning of a user message: of the first, or of the last as early Mistral models have it.
+  A blank line joins them.
 - tool results go into the order of the calls, since most formats pair them by position.
 - a turn with several calls is one turn per call, each before its result, if the template shows one call only.
+- the text of a turn of calls is a turn of its own before it, if the template shows it only there.
+- calls are written into the text of their turn, as the family writes them, if the template shows none.
 - arguments that are not a JSON object, often cut short by an earlier token budget, are shown as they are.
 """
 
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from server.request import Json, Message, ToolCall, ToolDefinition
-from server.traits import Arguments, CallIds, SystemRole, Traits
+from server.traits import Arguments, CallIds, SystemRole, TextBesideCalls, Traits
 
 Hide = Callable[[Any], Any]
 """Makes a client's JSON value safe to show to a template: `Placeholders.hide`."""
 
+WriteCalls = Callable[[Iterable[tuple[str, Mapping[str, Any]]]], str]
+"""Writes calls as the model would: the family's."""
+
 NO_PARAMETERS: Mapping[str, Any] = {"type": "object", "properties": {}}
 
 
-def turns(messages: Sequence[Message], traits: Traits, hide: Hide) -> list[dict[str, Any]]:
+def turns(
+    messages: Sequence[Message], traits: Traits, hide: Hide, write_calls: WriteCalls
+) -> list[dict[str, Any]]:
     """Return the messages as template dicts."""
     settled = _order_results(_settle_system(messages, traits.system))
+    if traits.text_calls and not traits.calls:
+        return [_turn(message, traits, hide, write_calls) for message in settled]
     if not traits.parallel_calls:
         settled = _one_call_per_turn(settled)
-    return [_turn(message, traits, hide) for message in settled]
+    parts = (part for message in settled for part in _text_and_calls(message, traits.text_beside_calls))
+    return [_turn(part, traits, hide) for part in parts]
 
 
 def tool_definitions(tools: Iterable[ToolDefinition], hide: Hide) -> list[dict[str, Any]]:
@@ -68,10 +80,12 @@ def _settle_system(messages: Sequence[Message], role: SystemRole) -> list[Messag
     text = "\n\n".join(message.content for message in system)
     if role is SystemRole.FRONT:
         return [replace(system[0], content=text), *others]
-    for i, message in enumerate(others):
-        if message.role == "user":
-            return [*others[:i], replace(message, content=f"{text}\n\n{message.content}"), *others[i + 1 :]]
-    return [replace(system[0], role="user", content=text), *others]
+    users = [i for i, message in enumerate(others) if message.role == "user"]
+    if not users:
+        return [replace(system[0], role="user", content=text), *others]
+    at = users[-1] if role is SystemRole.LAST_USER else users[0]
+    user = replace(others[at], content=f"{text}\n\n{others[at].content}")
+    return [*others[:at], user, *others[at + 1 :]]
 
 
 def _order_results(messages: Sequence[Message]) -> list[Message]:
@@ -125,7 +139,20 @@ def _single(near: Message, call: ToolCall) -> Message:
     return Message("assistant", "", param=near.param, tool_calls=(call,))
 
 
-def _turn(message: Message, traits: Traits, hide: Hide) -> dict[str, Any]:
+def _text_and_calls(message: Message, place: TextBesideCalls) -> tuple[Message, ...]:
+    """Put the text of a turn of calls where the template shows it. Where it shows none, calls come first."""
+    if place is TextBesideCalls.TOGETHER or not (message.tool_calls and message.content):
+        return (message,)
+    calls = replace(message, content="")
+    if place is TextBesideCalls.NOWHERE:
+        return (calls,)
+    return replace(message, tool_calls=()), replace(calls, reasoning="")
+
+
+def _turn(
+    message: Message, traits: Traits, hide: Hide, write_calls: WriteCalls | None = None
+) -> dict[str, Any]:
+    """Return a template dict. With `write_calls`, calls are text."""
     turn: dict[str, Any] = {"role": message.role, "content": hide(message.content)}
     if message.name:
         turn["name"] = hide(message.name)
@@ -133,7 +160,9 @@ def _turn(message: Message, traits: Traits, hide: Hide) -> dict[str, Any]:
         turn["tool_call_id"] = hide(_call_id(message.tool_call_id, traits.call_ids))
     if message.reasoning:
         turn[traits.reasoning_key] = hide(message.reasoning)
-    if message.tool_calls:
+    if message.tool_calls and write_calls:
+        turn["content"] += write_calls([_written(call, hide, write_calls) for call in message.tool_calls])
+    elif message.tool_calls:
         turn["content"] = turn["content"] or traits.empty_content
         turn["tool_calls"] = [_call(call, traits, hide) for call in message.tool_calls]
     return turn
@@ -147,18 +176,34 @@ def _call(call: ToolCall, traits: Traits, hide: Hide) -> dict[str, Any]:
     }
 
 
+def _written(call: ToolCall, hide: Hide, write_calls: WriteCalls) -> tuple[str, Mapping[str, Any]]:
+    """Return a call with arguments that can be written: those that cannot are the text of one."""
+    name, arguments = hide(call.name), _object(call.arguments)
+    if arguments is not None:
+        with suppress(ValueError):
+            write_calls([(name, hidden := hide(arguments))])
+            return name, hidden
+    return name, {"arguments": hide(call.arguments)}
+
+
 def _arguments(text: str, traits: Traits, hide: Hide) -> Json:
     """Return arguments as the template shows them, with letters where the client sent escapes of them."""
-    try:
-        value = json.loads(text or "{}")
-    except (ValueError, RecursionError):
-        value = None
-    if isinstance(value, dict):
+    value = _object(text)
+    if value is not None:
         hidden = hide(value)
         is_object = traits.arguments is Arguments.OBJECT
         return hidden if is_object else json.dumps(hidden, ensure_ascii=False)
     shown_as_text = traits.text_arguments or traits.arguments is Arguments.TEXT
     return hide(text) if shown_as_text else {"arguments": hide(text)}
+
+
+def _object(text: str) -> dict[str, Any] | None:
+    """Return the object that arguments are, None if they are none."""
+    try:
+        value = json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def _call_id(id: str, ids: CallIds) -> str:

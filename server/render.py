@@ -8,18 +8,20 @@ r"""The prompt of a request: its messages and tools through the chat template, t
 Everything here is synchronous and depends on its arguments alone, except for templates that write the date.
 """
 
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache, partial
+from typing import Any
 
 from parsers.family import Family
+from parsers.write import write_calls
 from server.call_ids import CallIdForm, form_of, renumbered
-from server.conversation import Hide, plain_definitions, tool_definitions, turns
+from server.conversation import Hide, tool_definitions, turns
 from server.errors import ApiError, Code
 from server.placeholders import Author, Controls, Piece, Placeholders
-from server.request import Mode, Request
+from server.request import Message, Mode, Request
 from server.template import ChatTemplate
+from server.thinking import template_arguments
 from server.vocabulary import SPECIAL_ROLES, Vocabulary
 
 OURS = frozenset(
@@ -60,10 +62,8 @@ def render(request: Request, *, template: ChatTemplate, vocabulary: Vocabulary, 
     """
     _check_arguments(request)
     _check_final_message(request)
-    if form_of(family.name, template.traits.call_ids) is CallIdForm.NUMBERED:
-        request = replace(request, messages=renumbered(request.messages))
     try:
-        pieces = _write(request, template, vocabulary, _controls(vocabulary, family))
+        pieces = _write(request, template, vocabulary, family)
     except RecursionError as error:
         raise ApiError(
             Code.INVALID_VALUE, "The messages or tools are nested too deeply for a prompt.", "tools"
@@ -73,6 +73,15 @@ def render(request: Request, *, template: ChatTemplate, vocabulary: Vocabulary, 
         token_ids=tuple(_encode(pieces, vocabulary)),
         opens_reasoning=_opens_reasoning(pieces, family, vocabulary),
     )
+
+
+def template_turns(
+    messages: Sequence[Message], template: ChatTemplate, family: Family, hide: Hide
+) -> list[dict[str, Any]]:
+    """Return the messages as the template takes them, with ids and calls in the family's form."""
+    if form_of(family.name, template.traits.call_ids) is CallIdForm.NUMBERED:
+        messages = renumbered(messages)
+    return turns(messages, template.traits, hide, partial(write_calls, family))
 
 
 def _check_arguments(request: Request) -> None:
@@ -103,50 +112,48 @@ def _controls(vocabulary: Vocabulary, family: Family) -> Controls:
     return compile_controls(strings)
 
 
-def _write(
-    request: Request, template: ChatTemplate, vocabulary: Vocabulary, controls: Controls
-) -> list[Piece]:
+def _write(request: Request, template: ChatTemplate, vocabulary: Vocabulary, family: Family) -> list[Piece]:
     """Render with placeholders and cut the prompt at them."""
+    controls = _controls(vocabulary, family)
+    fill = partial(_fill, request, template, vocabulary, family)
     placeholders = Placeholders(controls)
-    text = _fill(request, template, vocabulary, placeholders)
+    text = fill(placeholders)
     suspects = controls.around(placeholders.fragments, text)
     if suspects:
         # Such a control string is the template's own, or put together around a client's word: `<` + k + `>`.
         # With that word hidden, only the template's own are left.
         fragments = frozenset(placeholders.fragments)
         safer = Placeholders(controls, hidden=fragments)
-        safer_text = _fill(request, template, vocabulary, safer)
+        safer_text = fill(safer)
         if any(safer_text.count(string) < text.count(string) for string in suspects):
             placeholders, text = safer, safer_text
     return list(placeholders.cut(text))
 
 
 def _fill(
-    request: Request, template: ChatTemplate, vocabulary: Vocabulary, placeholders: Placeholders
+    request: Request,
+    template: ChatTemplate,
+    vocabulary: Vocabulary,
+    family: Family,
+    placeholders: Placeholders,
 ) -> str:
     """Return the template's text, in which placeholders stand for what a client spelled."""
     hide: Hide = placeholders.hide
-    messages = turns(request.messages, template.traits, hide)
+    messages = template_turns(request.messages, template, family, hide)
     shown = () if request.choice.mode is Mode.NONE else request.tools
-    tools = tool_definitions(shown, hide) or None
     end = placeholders.letter(END_OF_FINAL) if request.continue_final_message else ""
     if end:
         messages[-1]["content"] += end
-    fill = partial(
-        template.render,
+    text = template.render(
         messages,
+        tools=tool_definitions(shown, hide),
         add_generation_prompt=not end,
-        arguments={**vocabulary.special_tokens, **placeholders.hide_spellings(request.template_arguments)},
+        arguments={
+            **vocabulary.special_tokens,
+            **template_arguments(template.traits.thinking, request.reasoning_effort),
+            **placeholders.hide_spellings(request.template_arguments),
+        },
     )
-    try:
-        text = fill(tools=tools)
-    except ApiError:
-        if tools is None:
-            raise
-        with suppress(ApiError):
-            return _cut_end(fill(tools=plain_definitions(tools)), end)
-        # What the template says of the client's own tools is the better message.
-        raise
     return _cut_end(text, end)
 
 

@@ -167,6 +167,7 @@ class Request:
     sampling: SamplingParams = SamplingParams()
     stop: tuple[str, ...] = ()
     n: int = 1
+    reasoning_effort: str | None = None
     template_arguments: Mapping[str, Json] = field(default_factory=dict)
     continue_final_message: bool = False
 

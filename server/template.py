@@ -12,6 +12,7 @@ looked at for control tokens, and arguments come as objects here.
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
@@ -21,14 +22,14 @@ from jinja2.ext import Extension, loopcontrols
 from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from server.call_ids import FORMS
+from server.conversation import plain_definitions
 from server.errors import ApiError, Code
 from server.placeholders import FIRST, LAST
-from server.traits import USER, Traits, probe
+from server.tool_places import PLACES, Place, Put, Turn
+from server.traits import TOOL, TOOL_NAME, USER, Traits, probe
 from server.vocabulary import SPECIAL_ROLES
 from templates import read_template
-
-Turn = dict[str, Any]
-"""One message as a template sees it."""
 
 RENDER_ERRORS = (
     jinja2.TemplateError,
@@ -56,12 +57,8 @@ class ChatTemplate:
             self._template = _environment().from_string(source)
         except jinja2.TemplateError as error:
             raise TemplateLoadError(f"The chat template cannot be compiled: {error}") from error
-        self._no_tools: list[Turn] | None = None
-        try:
-            self.render([USER])
-        except ApiError:
-            # Templates that are meant for tools only walk through them without looking.
-            self._no_tools = []
+        self._place = self._find_place()
+        self._absence = self._find_absence()
         self.traits: Traits = probe(self.render)
 
     def render(
@@ -76,15 +73,29 @@ class ChatTemplate:
 
         Raises `ApiError` (400 chat_template_error) with the template's own words.
         """
-        variables = {
-            **self._defaults,
-            **(arguments or {}),
-            "messages": messages,
-            "tools": tools or self._no_tools,
-            "add_generation_prompt": add_generation_prompt,
-        }
+        variables = {**(arguments or {}), "add_generation_prompt": add_generation_prompt}
+        if not tools:
+            return self._fill(Put(messages, self._absence), variables)
         try:
-            return self._template.render(variables)
+            return self._fill(self._place.put(messages, tools), variables)
+        except ApiError:
+            with suppress(ApiError):
+                return self._fill(self._place.put(messages, plain_definitions(tools)), variables)
+            # What the template says of the client's own tools is the better message.
+            raise
+
+    def _fill(self, put: Put, variables: Mapping[str, Any] | None = None) -> str:
+        try:
+            return self._template.render(
+                {
+                    "datetime": _strftime_now("%Y-%m-%d"),
+                    **self._defaults,
+                    **(variables or {}),
+                    "tools": None,
+                    **put.variables,
+                    "messages": put.messages,
+                }
+            )
         except RENDER_ERRORS as error:
             raise ApiError(
                 Code.TEMPLATE_REFUSED,
@@ -92,12 +103,33 @@ class ChatTemplate:
                 "messages",
             ) from error
 
+    def _find_place(self) -> Place:
+        """Return the first place from which tools reach the prompt, the usual one if there is none."""
+        for place in PLACES:
+            with suppress(ApiError):
+                if TOOL_NAME in self._fill(place.put([USER], [TOOL])):
+                    return place
+        return PLACES[0]
+
+    def _find_absence(self) -> Mapping[str, Any]:
+        """Return the variables for a conversation without tools.
+
+        None, except for templates that are meant for tools only and walk through them without looking.
+        """
+        try:
+            self._fill(Put([USER]))
+        except ApiError:
+            return self._place.put([], []).variables
+        return {}
+
 
 def choose_template(own: str | None, family_name: str) -> ChatTemplate:
     """Return the model's own template if it shows tools and calls to the model, else ours for the family.
 
-    Ours keeps the system prompt that the model's own writes where a conversation has none. If there is none
-    of ours, the own serves with what it shows. Raises `TemplateLoadError` if there is neither.
+    One that shows calls only as text of their turn will do, unless results refer to the calls' ids. Ours
+    keeps the system prompt that the model's own writes where a conversation has none, and the beginning of
+    an answer. If there is none of ours, the own serves with what it shows. Raises `TemplateLoadError` if
+    there is neither.
     """
     problem = "the model has none"
     template = None
@@ -110,9 +142,12 @@ def choose_template(own: str | None, family_name: str) -> ChatTemplate:
             problem = f"the model's own does not show {'calls' if template.traits.tools else 'tools'}"
             if template.traits.tools and template.traits.calls:
                 return template
+            if template.traits.tools and template.traits.text_calls and family_name not in FORMS:
+                template.origin += ", with earlier calls written into the text of their turns"
+                return template
     ours = read_template(family_name)
     if ours is not None:
-        defaults = {"default_system_prompt": _default_system_prompt(template)} if template else {}
+        defaults = _kept(template) if template else {}
         origin = f"templates/{family_name}.jinja, because {problem}"
         return ChatTemplate(ours, origin=origin, defaults=defaults)
     if template is None:
@@ -125,6 +160,24 @@ def choose_template(own: str | None, family_name: str) -> ChatTemplate:
         f", without {missing}: it does not show them, and the family {family_name} has none of ours"
     )
     return template
+
+
+def _kept(template: ChatTemplate) -> dict[str, str]:
+    """Return what ours takes over from the model's own template."""
+    return {
+        "default_system_prompt": _default_system_prompt(template),
+        "default_answer_prompt": _default_answer_prompt(template),
+    }
+
+
+def _default_answer_prompt(template: ChatTemplate) -> str:
+    """Return how a template begins the answer, "" if it cannot be told."""
+    try:
+        whole = template.render([USER])
+        before = template.render([USER], add_generation_prompt=False)
+    except ApiError:
+        return ""
+    return whole.removeprefix(before) if whole.startswith(before) else ""
 
 
 def _default_system_prompt(template: ChatTemplate) -> str:

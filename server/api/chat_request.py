@@ -174,7 +174,9 @@ class ChatRequestBody(RequestBody):
 
     # How the prompt is rendered.
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = Field(
-        None, description="Given to the chat template as `reasoning_effort`."
+        None,
+        description="`none` turns reasoning off, any other turns it on, if the model's template can do so; "
+        "it is given to the template as well.",
     )
     chat_template_kwargs: dict[str, Any] | None = Field(None, description="Arguments of the chat template.")
     continue_final_message: bool | None = Field(

@@ -8,7 +8,6 @@ a tool that is not there. Schemas are checked later on the path.
 """
 
 import uuid
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from server.api import refusals
@@ -16,7 +15,7 @@ from server.api.chat_request import ChatRequestBody
 from server.api.decode_format import decode_format
 from server.api.decode_messages import decode_messages
 from server.api.decode_tools import decode_tools
-from server.request import Json, Request, SamplingParams
+from server.request import Request, SamplingParams
 
 MAX_IGNORED = 32
 """Names of unknown fields that are reported for one request."""
@@ -54,7 +53,8 @@ def decode_chat(body: ChatRequestBody, *, max_n: int = 16) -> DecodedChat:
         sampling=_sampling(body),
         stop=(body.stop,) if isinstance(body.stop, str) else tuple(body.stop or ()),
         n=body.n or 1,
-        template_arguments=_template_arguments(body),
+        reasoning_effort=body.reasoning_effort,
+        template_arguments=body.chat_template_kwargs or {},
         continue_final_message=body.continue_final_message is True,
     )
     return DecodedChat(
@@ -90,13 +90,6 @@ def _sampling(body: ChatRequestBody) -> SamplingParams:
         max_tokens=body.max_tokens if body.max_completion_tokens is None else body.max_completion_tokens,
         logprobs=(body.top_logprobs or 0) if body.logprobs else None,
     )
-
-
-def _template_arguments(body: ChatRequestBody) -> Mapping[str, Json]:
-    arguments = body.chat_template_kwargs or {}
-    if body.reasoning_effort is None:
-        return arguments
-    return {"reasoning_effort": body.reasoning_effort, **arguments}
 
 
 def _ignored(body: ChatRequestBody) -> tuple[str, ...]:

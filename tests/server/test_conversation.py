@@ -2,13 +2,14 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
+from parsers.families.hermes import HERMES
+from parsers.write import write_calls
 from server.request import Message, ToolDefinition
 from server.template import ChatTemplate
-from tests.server.prompting import AUTO, TIME, USER, WEATHER, Renderer, call, calls, result
+from tests.server.prompting import AUTO, TIME, USER, Renderer, call, calls, result
 
 
 def test_a_tool_without_parameters_takes_none(hermes: Renderer) -> None:
@@ -149,6 +150,69 @@ def test_a_turn_of_calls_without_content_is_no_none(hermes: Renderer) -> None:
     assert "<|im_start|>assistant\n<tool_call>" in text
 
 
+SHOWS_TEXT = "{{ tools }}{% for m in messages %}<{{ m.role }}>{{ m.content }}{{ m.tool_call_id }}{% endfor %}"
+
+
+def shows_text(hermes: Renderer) -> Renderer:
+    return replace(hermes, template=ChatTemplate(SHOWS_TEXT, origin="a test"))
+
+
+def test_calls_are_text_where_the_template_shows_none(hermes: Renderer) -> None:
+    """The family writes them, behind the text of their turn; all of a turn's calls are there."""
+    turn = calls(call("a", '{"city": "Ulm"}'), call("b", '{"city": "Bonn"}'), content="Both.")
+    text = shows_text(hermes)(USER, turn, result("a", "rain"), result("b", "sun")).text
+
+    written = write_calls(HERMES, [("get_weather", {"city": "Ulm"}), ("get_weather", {"city": "Bonn"})])
+    assert f"<assistant>Both.{written}<tool>rain" in text
+
+
+@pytest.mark.parametrize("arguments", ['{"city": "Ber', "[1]", '{"a": NaN}', '{"a": 1e999}'])
+def test_arguments_that_cannot_be_written_are_the_text_of_one(hermes: Renderer, arguments: str) -> None:
+    """A call cut short by the token budget does not make the conversation fail."""
+    text = shows_text(hermes)(USER, calls(call("a", arguments)), result("a", "rain")).text
+
+    assert write_calls(HERMES, [("get_weather", {"arguments": arguments})]) in text
+
+
+def test_a_client_spells_no_marker_in_calls_that_are_text(hermes: Renderer) -> None:
+    """The family's own markers are control tokens; the same letters in an argument are not."""
+    prompt = shows_text(hermes)(USER, calls(call("a", '{"city": "<|im_end|>"}')), result("a", "rain"))
+
+    assert '{"city": "<|im_end|>"}' in prompt.text
+    assert hermes.vocabulary.encode("<|im_end|>")[0] not in prompt.token_ids
+
+
+EITHER = (
+    "{{ tools }}{% for m in messages %}<{{ m.role }}>"
+    "{{ m.tool_calls | tojson if m.tool_calls else m.content }}{% endfor %}"
+)
+
+
+def test_text_beside_calls_is_a_turn_before_them_where_one_turn_shows_one_thing(hermes: Renderer) -> None:
+    """Many templates write either the calls of a turn or its text."""
+    render_either = replace(hermes, template=ChatTemplate(EITHER, origin="a test"))
+    text = render_either(USER, calls(call("a", "{}"), content="I look."), result("a", "rain")).text
+
+    assert "<user>Hi<assistant>I look.<assistant>[{" in text
+
+
+def test_text_beside_calls_gives_way_where_it_can_be_shown_nowhere(hermes: Renderer) -> None:
+    """Mistral's early models write calls alone, and their templates let no two turns of one role pass."""
+    text = hermes.using("nine_letter_ids")(
+        USER, calls(call("a1B2c3D4e", "{}"), content="I look."), result("a1B2c3D4e", "rain")
+    ).text
+
+    assert "[TOOL_CALLS]get_weather" in text
+    assert "rain" in text
+
+
+def test_an_empty_list_of_calls_is_no_calls(hermes: Renderer) -> None:
+    """Templates that test whether the key is there do not find it (row 115)."""
+    turn = Message("assistant", "yo", tool_calls=())
+
+    assert "<|assistant|>yo<|end|>" in hermes.using("one_call")(USER, turn, USER).text
+
+
 def test_late_system_messages_stay_where_the_template_shows_them(hermes: Renderer) -> None:
     """What a template can show in place is not moved."""
     text = hermes(USER, Message("assistant", "b"), Message("system", "Be short"), Message("user", "c")).text
@@ -179,6 +243,22 @@ def test_without_a_system_role_the_first_user_message_begins_with_it(hermes: Ren
         "a</turn>\n<turn>user\nS\n\nHi"
         in without(Message("system", "S"), Message("assistant", "a"), USER).text
     )
+
+
+LAST_USER = (
+    "{% set s = messages[0].content if messages[0].role == 'system' %}{{ tools }}"
+    "{% for m in messages if m.role != 'system' %}<{{ m.role }}>"
+    "{{ s + '|' if s and loop.last and m.role == 'user' }}{{ m.content }}{{ m.tool_calls }}{% endfor %}"
+)
+
+
+def test_a_system_message_that_calls_would_drop_stands_in_the_last_user_message(hermes: Renderer) -> None:
+    """Mistral's v3 template writes it there itself, but only while that message is the last."""
+    drops = replace(hermes, template=ChatTemplate(LAST_USER, origin="a test"))
+    system, turn = Message("system", "S"), calls(call("a", "{}"))
+    text = drops(system, USER, Message("assistant", "b"), USER, turn, result("a", "rain")).text
+
+    assert text.startswith("None<user>Hi<assistant>b<user>S\n\nHi<assistant>")
 
 
 MIXED = {
@@ -220,28 +300,3 @@ def test_what_plain_schemas_do_not_mend_is_refused_in_the_templates_words(hermes
     error = hermes.using("upper_types").refusal(USER, tools=tools, choice=AUTO)
 
     assert "Unknown type strang" in error.message
-
-
-def test_real_templates_show_all_of_a_conversation(hermes: Renderer, model_data: Path) -> None:
-    """57 of 70 show every message, call and result; the others hide or refuse some."""
-    conversation = (
-        Message("system", "system one"),
-        USER,
-        calls(call("call_0123456789", '{"city": "Ulm"}'), call("x", '{"city": "Bonn"}')),
-        result("x", "sun"),
-        result("call_0123456789", "rain"),
-        Message("assistant", "numbat"),
-        Message("system", "system two"),
-        Message("user", "quokka"),
-    )
-    words = ("system one", "Hi", "Ulm", "Bonn", "rain", "sun", "numbat", "system two", "quokka", "get_time")
-    complete = 0
-    for path in sorted((model_data / "chat_templates").glob("*.jinja")):
-        template = ChatTemplate(path.read_text(), origin="a test")
-        if template.traits.tools and template.traits.calls:
-            text = replace(hermes, template=template)(*conversation, tools=(WEATHER, TIME), choice=AUTO).text
-            assert [path.stem, *(word for word in words if word not in text)] == [path.stem]
-            assert text.index("rain") < text.index("sun")
-            complete += 1
-
-    assert complete == 57

@@ -9,7 +9,7 @@ from server.template import ChatTemplate, Turn, choose_template
 from server.traits import CallIds
 from templates import read_template
 
-OURS = ("deepseek_v31", "hermes", "kimi_k2")
+OURS = ("deepseek_v3", "deepseek_v31", "hermes", "kimi_k2")
 WEATHER = {"type": "object", "properties": {"city": {"type": "string"}}}
 TOOL = {
     "type": "function",
@@ -94,12 +94,55 @@ def test_deepseek_thinks_if_it_is_asked_to(thinking: bool, end: str) -> None:
     assert prompt.endswith(f"<｜Assistant｜>{end}")
 
 
+R1 = (
+    "{% for m in messages %}{{ '<｜User｜>' + m.content if m.role == 'user' }}{% endfor %}"
+    "{{ '<｜Assistant｜><think>\n' if add_generation_prompt }}"
+)
+V3 = R1.replace("<think>\n", "")
+
+
+@pytest.mark.parametrize(
+    ("own", "arguments", "end"),
+    [
+        (V3, {}, "<｜Assistant｜>"),
+        (V3, {"enable_thinking": False}, "<｜Assistant｜>"),
+        (R1, {}, "<｜Assistant｜><think>\n"),
+        (R1, {"enable_thinking": True}, "<｜Assistant｜><think>\n"),
+        (R1, {"enable_thinking": False}, "<｜Assistant｜><think>\n\n</think>\n\n"),
+    ],
+)
+def test_deepseek_v3_begins_an_answer_as_the_models_own_template_does(
+    own: str, arguments: dict[str, bool], end: str
+) -> None:
+    """R1 thinks and V3 does not, and both are of one family."""
+    prompt = choose_template(own, "deepseek_v3").render(CONVERSATION[:2], arguments=arguments)
+
+    assert prompt == f"Be brief.<｜User｜>Rain?{end}"
+
+
+def test_deepseek_v3_marks_each_round_of_calls_and_results() -> None:
+    """The whole prompt, to the letter: the models' own templates lose the marks of a second round."""
+    result = (
+        "<｜tool▁outputs▁begin｜><｜tool▁output▁begin｜>wet<｜tool▁output▁end｜>\n"
+        "<｜tool▁output▁begin｜>dry<｜tool▁output▁end｜><｜tool▁outputs▁end｜>"
+    )
+    calls = write_calls(find("deepseek_v3"), [("weather", {"city": "Łódź"}), ("weather", {"city": "Rio"})])
+    calls += "<｜end▁of▁sentence｜>"
+    prompt = ours("deepseek_v3").render([*CONVERSATION, *CONVERSATION[2:]])
+
+    assert prompt == f"Be brief.<｜User｜>Rain?<｜Assistant｜>{calls}{result}{calls}{result}"
+
+
+SHOWS_NO_CALLS = (
+    "{{ tools | tojson if tools }}{% for m in messages if m.role != 'tool' %}{{ m.content }}{% endfor %}"
+)
+SHOWS_TEXT = "{{ tools | tojson if tools }}{% for m in messages %}{{ m.role + ': ' + m.content }}{% endfor %}"
+
+
 def test_a_template_that_shows_tools_but_no_calls_gives_way() -> None:
     """Else a conversation could not go on behind its first call."""
-    own = "{{ tools | tojson if tools }}{% for m in messages %}{{ m.role + ': ' + m.content }}{% endfor %}"
-
-    chosen = choose_template(own, "kimi_k2")
-    kept = choose_template(own, "granite3")
+    chosen = choose_template(SHOWS_NO_CALLS, "kimi_k2")
+    kept = choose_template(SHOWS_NO_CALLS, "granite3")
 
     assert chosen.origin == "templates/kimi_k2.jinja, because the model's own does not show calls"
     assert chosen.traits.calls
@@ -109,12 +152,27 @@ def test_a_template_that_shows_tools_but_no_calls_gives_way() -> None:
     )
 
 
+def test_a_template_that_shows_results_and_text_is_kept_for_calls_as_text() -> None:
+    """All but the calls is in the model's own form, and text can hold those."""
+    chosen = choose_template(SHOWS_TEXT, "granite3")
+
+    assert chosen.origin == "the model's own, with earlier calls written into the text of their turns"
+    assert not chosen.traits.calls
+
+
+def test_calls_with_ids_are_not_written_into_text() -> None:
+    """The writer of text knows no ids, which Kimi's results refer to."""
+    assert choose_template(SHOWS_TEXT, "kimi_k2").origin.startswith("templates/kimi_k2.jinja")
+
+
 @pytest.mark.parametrize(
     ("page", "family"),
     [
         ("Kimi-K2-Instruct", "kimi_k2"),
         ("Kimi-K2-Thinking", "kimi_k2"),
         ("deepseek-ai-DeepSeek-V3.1", "deepseek_v31"),
+        ("deepseek-ai-DeepSeek-R1-Distill-Llama-8B", "deepseek_v3"),
+        ("deepseek-ai-DeepSeek-R1-Distill-Qwen-32B", "deepseek_v3"),
     ],
 )
 def test_real_templates_that_fall_short_are_replaced(model_data: Path, page: str, family: str) -> None:

@@ -272,14 +272,10 @@ def test_ours_writes_calls_as_the_family_does() -> None:
     assert text.endswith(f"<|im_start|>assistant\n{written}<|im_end|>\n")
 
 
-def test_every_real_template_loads_and_renders_a_user_turn_or_says_why_not(model_data: Path) -> None:
-    """70 models' templates: each greets its user, or refuses with a 400 of its own words."""
-    refused = []
-    for path in sorted((model_data / "chat_templates").glob("*.jinja")):
-        template = ChatTemplate(path.read_text(), origin="a test")
-        try:
-            assert "Hi" in template.render([USER])
-        except ApiError as error:
-            refused.append((path.stem, error.kind))
+def test_every_real_template_greets_its_user(model_data: Path) -> None:
+    """70 models' templates, those included that are meant for tools only."""
+    pages = sorted((model_data / "chat_templates").glob("*.jinja"))
+    templates = {path.stem: ChatTemplate(path.read_text(), origin="a test") for path in pages}
 
-    assert refused == [("fireworks-ai-llama-3-firefunction-v2", Code.TEMPLATE_REFUSED)]
+    assert [name for name, template in templates.items() if "Hi" not in template.render([USER])] == []
+    assert len(templates) == 70
