@@ -13,9 +13,11 @@ from tests.server.prompting import USER, call, calls, result
 TWO_CALLS = [USER, calls(call("a", "{}"), call("b", "{}"))]
 
 
-def named(form: CallIdForm, history: list[Message], *begun: CallBegin) -> list[str | None]:
+def named(form: CallIdForm, history: list[Message], *begun: CallBegin) -> list[str]:
     """The ids of calls that begin one answer to the history."""
-    return [event.id for event in CallIdSource(form, history).named(begun) if isinstance(event, CallBegin)]
+    return [
+        event.id or "" for event in CallIdSource(form, history).named(begun) if isinstance(event, CallBegin)
+    ]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from parsers.registry import find
-from server.template import ChatTemplate, Turn, choose_template
+from server.template import ChatTemplate, choose_template
+from server.tool_places import Turn
 from server.traits import CallIds
 from templates import read_template
 

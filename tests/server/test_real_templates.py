@@ -15,7 +15,6 @@ from server.rehearsal import rehearse
 from server.render import template_turns
 from server.request import Message
 from server.template import ChatTemplate, choose_template
-from server.traits import SystemRole
 from tests.server.prompting import AUTO, TIME, USER, WEATHER, Renderer, call, calls, result
 
 NO_TEXT_BESIDE_CALLS = {"Mistral-Small-3.2-24B-Instruct-2506", "mistralai-Mistral-Nemo-Instruct-2407"}
@@ -125,7 +124,5 @@ def test_prompts_grow_at_their_end(hermes: Renderer, chosen: Chosen) -> None:
         render = replace(hermes, template=template)
         short = render(*first, tools=(WEATHER, TIME), choice=AUTO).text
         long = render(*more, tools=(WEATHER, TIME), choice=AUTO).text
-        same = (
-            long.index("Hi", long.index("Be short.")) if template.traits.system is SystemRole.ANYWHERE else 0
-        )
+        same = long.index("Hi", long.index("Be short."))
         assert (page, family.name, long[:same]) == (page, family.name, short[:same])

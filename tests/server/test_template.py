@@ -7,7 +7,8 @@ import pytest
 
 from parsers.families.hermes import HERMES
 from server.errors import ApiError, Code
-from server.template import ChatTemplate, TemplateLoadError, Turn, choose_template
+from server.template import ChatTemplate, TemplateLoadError, choose_template
+from server.tool_places import Turn
 from server.traits import Arguments, CallIds, SystemRole
 from server.vocabulary import Vocabulary
 from templates import read_template

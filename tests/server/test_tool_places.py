@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from server.template import ChatTemplate, Turn
+from server.template import ChatTemplate
+from server.tool_places import Turn
 from server.traits import TOOL
 
 USER: Turn = {"role": "user", "content": "Hi"}
