@@ -55,6 +55,7 @@ SIGNS = (
     Sign("phi4_mini", ("<|tool|>", "<|/tool|>")),
     Sign("lfm2", ("<|tool_call_start|>",)),
     Sign("lfm2", ("<|tool_list_start|>",)),
+    Sign("lfm2", ("List of tools: [",)),
     Sign("cohere_command", ("<|START_ACTION|>",)),
     Sign("internlm2", ("<|action_start|>", "<|plugin|>")),
     Sign("functiongemma", ("<start_function_call>",)),

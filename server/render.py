@@ -14,7 +14,6 @@ from functools import lru_cache, partial
 from typing import Any
 
 from parsers.family import Family
-from parsers.write import write_calls
 from server.call_ids import CallIdForm, form_of, renumbered
 from server.conversation import Hide, tool_definitions, turns
 from server.errors import ApiError, Code
@@ -81,7 +80,7 @@ def template_turns(
     """Return the messages as the template takes them, with ids and calls in the family's form."""
     if form_of(family.name, template.traits.call_ids) is CallIdForm.NUMBERED:
         messages = renumbered(messages)
-    return turns(messages, template.traits, hide, partial(write_calls, family))
+    return turns(messages, template.traits, hide, family.write_calls)
 
 
 def _check_arguments(request: Request) -> None:

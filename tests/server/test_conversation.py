@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from parsers.families.hermes import HERMES
-from parsers.write import write_calls
 from server.request import Message, ToolDefinition
 from server.template import ChatTemplate
 from tests.server.prompting import AUTO, TIME, USER, Renderer, call, calls, result
@@ -162,7 +161,7 @@ def test_calls_are_text_where_the_template_shows_none(hermes: Renderer) -> None:
     turn = calls(call("a", '{"city": "Ulm"}'), call("b", '{"city": "Bonn"}'), content="Both.")
     text = shows_text(hermes)(USER, turn, result("a", "rain"), result("b", "sun")).text
 
-    written = write_calls(HERMES, [("get_weather", {"city": "Ulm"}), ("get_weather", {"city": "Bonn"})])
+    written = HERMES.write_calls([("get_weather", {"city": "Ulm"}), ("get_weather", {"city": "Bonn"})])
     assert f"<assistant>Both.{written}<tool>rain" in text
 
 
@@ -171,7 +170,7 @@ def test_arguments_that_cannot_be_written_are_the_text_of_one(hermes: Renderer, 
     """A call cut short by the token budget does not make the conversation fail."""
     text = shows_text(hermes)(USER, calls(call("a", arguments)), result("a", "rain")).text
 
-    assert write_calls(HERMES, [("get_weather", {"arguments": arguments})]) in text
+    assert HERMES.write_calls([("get_weather", {"arguments": arguments})]) in text
 
 
 def test_a_client_spells_no_marker_in_calls_that_are_text(hermes: Renderer) -> None:

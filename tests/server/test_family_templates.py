@@ -127,7 +127,7 @@ def test_deepseek_v3_marks_each_round_of_calls_and_results() -> None:
         "<｜tool▁outputs▁begin｜><｜tool▁output▁begin｜>wet<｜tool▁output▁end｜>\n"
         "<｜tool▁output▁begin｜>dry<｜tool▁output▁end｜><｜tool▁outputs▁end｜>"
     )
-    calls = write_calls(find("deepseek_v3"), [("weather", {"city": "Łódź"}), ("weather", {"city": "Rio"})])
+    calls = find("deepseek_v3").write_calls([("weather", {"city": "Łódź"}), ("weather", {"city": "Rio"})])
     calls += "<｜end▁of▁sentence｜>"
     prompt = ours("deepseek_v3").render([*CONVERSATION, *CONVERSATION[2:]])
 

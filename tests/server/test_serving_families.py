@@ -224,13 +224,15 @@ async def test_kimis_prompt_has_its_own_ids(vocabulary: Vocabulary) -> None:
     ]
     template = (
         "{% for m in messages %}{{ m.role }} {{ m.content }} {{ m.tool_call_id }}"
-        "{% for c in m.tool_calls %}{{ c.id }}{% endfor %}|{% endfor %}"
+        "{% for c in m.tool_calls %}{{ c.id }} {{ c.function | tojson }}{% endfor %}|{% endfor %}"
     )
     async with serving(vocabulary, always(vocabulary, "Hi"), template=template, family=KIMI_K2) as server:
         await server.chat(messages=history)
         prompt = vocabulary.decode(server.engine.asked[0].prompt)
 
-    assert prompt == "user Hi |assistant  functions.ping:0|tool pong functions.ping:0|"
+    assert prompt == (
+        'user Hi |assistant  functions.ping:0 {"name": "ping", "arguments": {}}|tool pong functions.ping:0|'
+    )
 
 
 async def test_mistrals_template_takes_the_ids_it_is_sent_back(vocabulary: Vocabulary) -> None:
