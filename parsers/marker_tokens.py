@@ -16,11 +16,10 @@ from typing import TypeVar, cast
 
 from parsers.events import CallArguments, Content, Event, Malformed, Reasoning
 from parsers.machine import Parser
-
-LETTERS = "".join(map(chr, range(0xFDD0, 0xFDF0)))
-"""Unicode's noncharacters, set aside for the inside of programs. One that a model writes becomes U+FFFD."""
+from parsers.markers import LETTERS
 
 _NO_LETTERS = dict.fromkeys(map(ord, LETTERS), "\ufffd")
+"""A noncharacter that the model itself has written is no letter of a marker."""
 
 Record = TypeVar("Record")
 

@@ -6,6 +6,12 @@ held_tail("so far <tool", ("<tool_call>",))        -> 5
 
 from collections.abc import Sequence
 
+LETTERS = tuple(map(chr, range(0xFDD0, 0xFDF0)))
+"""What stands for a marker that is a token of its own: Unicode's noncharacters, which no text holds."""
+
+TAG_STARTS = ("<", *LETTERS)
+"""With what a tag, or a marker in a place of one, may begin."""
+
 
 def first_marker(text: str, markers: Sequence[str]) -> tuple[int, str]:
     """Index and text of the marker that stands first, or (-1, "")."""

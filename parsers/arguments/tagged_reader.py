@@ -19,7 +19,7 @@ from parsers.arguments.json_text import write_json
 from parsers.arguments.kinds import ALL, STRING, Parameters, Spelled, read_value
 from parsers.arguments.style import Name, Progress, Tools
 from parsers.events import Reason
-from parsers.markers import first_marker, held_tail, may_become
+from parsers.markers import TAG_STARTS, first_marker, held_tail, may_become
 
 if TYPE_CHECKING:
     from parsers.arguments.tagged import Tagged
@@ -76,7 +76,7 @@ class TaggedReader(BufferedReader):
 
     def _read_name(self) -> bool:
         end = self._style.name_end.strip()
-        at, stop = first_marker(self.buffer, tuple(filter(None, (end, "\n", "<"))))
+        at, stop = first_marker(self.buffer, tuple(filter(None, (end, "\n", *TAG_STARTS))))
         if _is_too_long(at, self.buffer):
             return self._find_no_name()
         if at < 0 or (stop == "<" and may_become(self.buffer[at:], (end,))):
@@ -129,7 +129,7 @@ class TaggedReader(BufferedReader):
             return self.end(Progress.PROSE)
         if self.buffer.startswith("{") and not self._given:
             return self.begin_object(self._after_object)
-        if self.buffer.startswith("<"):
+        if self.buffer.startswith(TAG_STARTS):
             # The end of the call is missing: its block ends here, or another call begins.
             return self._end_call()
         return self.end(Progress.BROKEN, Reason.BAD_MARKUP)
@@ -216,7 +216,7 @@ class TaggedReader(BufferedReader):
         self._ending.append(self.take(len(self.buffer) - len(rest)))
         if not rest:
             return False
-        if rest.startswith("<"):
+        if rest.startswith(TAG_STARTS):
             self._settle()
         else:
             self._pass("".join(self._ending))
