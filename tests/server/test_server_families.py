@@ -25,6 +25,7 @@ FAMILY_OF = {
     "Kimi-K3": "kimi_k3",
     "LFM2-8B-A1B": "lfm2",
     "LFM2.5-8B-A1B": "lfm2",
+    "LFM2.5-Instruct": "lfm2",
     "MiMo-VL": "hermes",
     "MiniMax-M1": "minimax_m1",
     "MiniMax-M2": "minimax_m2",
