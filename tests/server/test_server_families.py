@@ -76,7 +76,6 @@ FAMILY_OF = {
 NO_FAMILY = {
     "CohereForAI-c4ai-command-r-plus-tool_use",
     "HuggingFaceTB-SmolLM3-3B",
-    "LFM2.5-Instruct",
     "google-gemma-2-2b-it",
     "llama-cpp-rwkv-world",
     "meetkai-functionary-medium-v3.1",
