@@ -10,7 +10,7 @@ marker. What the machine says has the marker's own text again.
 """
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TypeVar, cast
 
@@ -74,6 +74,18 @@ def as_letters(markers: Collection[str]) -> MarkerLetters:
     """A letter for each of the markers, of which no family has as many as there are letters."""
     longest_first = sorted(set(markers), key=lambda marker: (-len(marker), marker))
     return MarkerLetters(tuple(zip(longest_first, LETTERS, strict=False)))
+
+
+def spellings(record: object) -> Iterator[str]:
+    """Every text of a record and of the records in it."""
+    if isinstance(record, str):
+        yield record
+    elif isinstance(record, tuple):
+        for member in record:
+            yield from spellings(member)
+    elif is_dataclass(record):
+        for field in fields(record):
+            yield from spellings(getattr(record, field.name))
 
 
 class MarkerTokenParser:

@@ -4,13 +4,11 @@ marker_tokens(MISTRAL_V11, vocabulary)    # {5: "[TOOL_CALLS]", 31: "[ARGS]", 32
 holds_format(QWEN3_CODER.call.style)   # False: its arguments stand in tags, for which it makes its own mask
 """
 
-from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
-
 import xgrammar
 
 from parsers.arguments.style import ArgumentStyle, CallableTool
 from parsers.family import Family
+from parsers.marker_tokens import spellings
 from server.errors import ApiError, Code
 from server.forms import compact_tag, reason_of
 from server.vocabulary import Vocabulary
@@ -24,18 +22,6 @@ def marker_tokens(family: Family, vocabulary: Vocabulary) -> dict[int, str]:
     spelled = "\0".join(spellings(family))
     texts = {id: vocabulary.token_text(id) for id in vocabulary.control_ids - vocabulary.end_ids}
     return {id: text for id, text in sorted(texts.items()) if text in spelled}
-
-
-def spellings(record: object) -> Iterator[str]:
-    """Every string of a record and of the records in it."""
-    if isinstance(record, str):
-        yield record
-    elif isinstance(record, tuple):
-        for member in record:
-            yield from spellings(member)
-    elif is_dataclass(record):
-        for field in fields(record):
-            yield from spellings(getattr(record, field.name))
 
 
 def holds_format(style: ArgumentStyle) -> bool:
