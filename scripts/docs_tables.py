@@ -3,9 +3,12 @@
     $ python scripts/docs_tables.py            # exits with 1 and names the pages that are out of date
     $ python scripts/docs_tables.py --write    # writes them anew
 
-A table stands between `<!-- table: NAME -->` and `<!-- end -->`.
+A table stands between `<!-- table: NAME -->` and `<!-- end -->`. The table `templates` is made from other
+people's chat templates, in the directory `chat_templates` of STRICTCALL_TEST_DATA: where that variable is not
+set, the table is left as it is, and not checked.
 """
 
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -70,6 +73,21 @@ def signs_table() -> str:
     )
 
 
+def templates_table() -> str | None:
+    """Return one row for each chat template of other people's models, None if there are none at hand."""
+    directory = os.environ.get("STRICTCALL_TEST_DATA", "")
+    if not directory:
+        return None
+    rows = families.template_rows(Path(directory) / "chat_templates")
+    return _table(
+        families.TEMPLATES_HEAD,
+        (
+            (name, f"`{family}`", _code(why), *rest)
+            for name, family, why, *rest in (row.cells for row in rows)
+        ),
+    )
+
+
 def _metric_row(metric: MetricWrapperBase) -> tuple[str, str, str, str]:
     [described] = metric.describe()
     name = f"{described.name}_total" if described.type == "counter" else described.name
@@ -77,18 +95,24 @@ def _metric_row(metric: MetricWrapperBase) -> tuple[str, str, str, str]:
     return f"`{name}`", described.type, ", ".join(f"`{label}`" for label in labels), described.documentation
 
 
-TABLES: dict[str, Callable[[], str]] = {
+TABLES: dict[str, Callable[[], str | None]] = {
     "settings": settings_table,
     "errors": errors_table,
     "metrics": metrics_table,
     "families": families_table,
     "signs": signs_table,
+    "templates": templates_table,
 }
 
 
 def renew(page: str) -> str:
-    """Return the text of a page with each of its tables made anew."""
-    return _PLACE.sub(lambda place: place[1] + TABLES[place[2]]() + place[3], page)
+    """Return the text of a page with each of its tables made anew that can be."""
+
+    def made_anew(place: re.Match[str]) -> str:
+        table = TABLES[place[2]]()
+        return place[0] if table is None else place[1] + table + place[3]
+
+    return _PLACE.sub(made_anew, page)
 
 
 def stale(root: Path = ROOT) -> dict[Path, str]:

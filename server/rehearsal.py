@@ -57,6 +57,8 @@ RESULTS = (
     Message("tool", "sleeping", tool_call_id="call_5f0c6e0d4fc84d6a9c7d1a2b"),
 )
 
+EVERYTHING = ("everything",)
+
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
@@ -65,6 +67,10 @@ class Rehearsal:
     text: str
     lost: tuple[str, ...]
 
+    def shown(self, kind: str) -> int:
+        """How many of the two tools, calls or results are there: `kind` is one of `tool`, `call`, `result`."""
+        return 0 if self.lost == EVERYTHING else 2 - sum(name.startswith(kind) for name in self.lost)
+
 
 def rehearse(template: ChatTemplate, family: Family) -> Rehearsal:
     """Render the conversation, and the same without calls: what only the calls add is theirs."""
@@ -72,7 +78,7 @@ def rehearse(template: ChatTemplate, family: Family) -> Rehearsal:
         asked = _prompt(template, family, QUESTION)
         whole = _prompt(template, family, (*QUESTION, CALLS, *RESULTS))
     except ApiError as error:
-        return Rehearsal(error.message, ("everything",))
+        return Rehearsal(error.message, EVERYTHING)
     return Rehearsal(whole, (*_lost_before(asked), *_lost_calls(asked, whole), *_added(asked, whole)))
 
 

@@ -132,6 +132,14 @@ def test_the_tables_of_the_documentation_are_those_of_the_code() -> None:
     assert [page.name for page in stale()] == []
 
 
+def test_a_table_that_cannot_be_made_here_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table of other people's templates needs them."""
+    monkeypatch.delenv("STRICTCALL_TEST_DATA", raising=False)
+    page = "<!-- table: templates -->\n| as it was |\n<!-- end -->\n"
+
+    assert renew(page) == page
+
+
 def test_a_table_is_renewed_in_its_place() -> None:
     """What stands around a table, and other comments, stay."""
     page = "Before\n<!-- table: errors -->\n| old |\n<!-- end -->\nAfter <!-- end -->\n"

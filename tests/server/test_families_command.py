@@ -1,9 +1,11 @@
-"""The table of families, as the command and the documentation show it."""
+"""The tables of families and templates, as the command and the documentation show them."""
+
+from pathlib import Path
 
 import pytest
 
 from parsers.registry import FAMILIES
-from server.commands.families import HEAD, row, rows, run
+from server.commands.families import HEAD, TEMPLATES_HEAD, row, rows, run
 from server.main import main
 
 
@@ -33,3 +35,39 @@ def test_a_call_is_shown_as_it_is_written(capsys: pytest.CaptureFixture[str]) ->
     assert '<tool_call>␤{"name": "get_weather", "arguments": {"city": "Paris"}}␤</tool_call>' in (
         capsys.readouterr().out
     )
+
+
+SHOWS_TOOLS = "{{ tools | tojson }}{% for m in messages if m.role != 'tool' %}{{ m.content }}{% endfor %}"
+
+
+def test_templates_are_tried_with_calls(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One row for each file: its family and why, what renders it, what reaches the model and what does not."""
+    (tmp_path / "whole.jinja").write_text("{# <tool_call> #}")
+    (tmp_path / "half.jinja").write_text("{# <|tool_call|> <|start_of_role|> #}" + SHOWS_TOOLS)
+    (tmp_path / "other.txt").write_text("no template")
+
+    assert main(["families", "--templates", str(tmp_path)]) == 0
+    head, half, whole = (" ".join(line.split()) for line in capsys.readouterr().out.splitlines())
+    assert head == " ".join(TEMPLATES_HEAD)
+    assert half.startswith(
+        "half granite3 because the chat template writes <|tool_call|> and <|start_of_role|>"
+    )
+    assert half.endswith("2/2 0/2 0/2 call 1, call 2, result 1, result 2")
+    assert whole.startswith(
+        "whole hermes because the chat template writes <tool_call> templates/hermes.jinja"
+    )
+    assert whole.endswith("2/2 2/2 2/2")
+
+
+@pytest.mark.parametrize("source", ["{% if %}", None])
+def test_templates_that_are_none_are_told(
+    source: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file that is no template has a row; a directory without templates is an error."""
+    if source is not None:
+        (tmp_path / "broken.jinja").write_text("{# <|tool_call|> <|start_of_role|> #}" + source)
+    status = main(["families", "--templates", str(tmp_path)])
+    out, err = capsys.readouterr()
+
+    assert status == (1 if source is None else 0)
+    assert "no *.jinja" in err if source is None else "cannot be compiled" in out
