@@ -68,7 +68,7 @@ class Rehearsal:
     lost: tuple[str, ...]
 
     def shown(self, kind: str) -> int:
-        """How many of the two tools, calls or results are there: `kind` is one of `tool`, `call`, `result`."""
+        """How many of the two tools, calls or results are there: `kind` is `tool`, `call` or `result`."""
         return 0 if self.lost == EVERYTHING else 2 - sum(name.startswith(kind) for name in self.lost)
 
 

@@ -91,8 +91,9 @@ def template_row(name: str, source: str) -> TemplateRow:
     except TemplateLoadError as error:
         return TemplateRow(name, choice.family.name, why, str(error))
     rehearsal = rehearse(template, choice.family)
-    shown = (f"{rehearsal.shown(kind)}/2" for kind in ("tool", "call", "result"))
-    return TemplateRow(name, choice.family.name, why, template.origin, *shown, lost=", ".join(rehearsal.lost))
+    tools, calls, results = (f"{rehearsal.shown(kind)}/2" for kind in ("tool", "call", "result"))
+    lost = ", ".join(rehearsal.lost)
+    return TemplateRow(name, choice.family.name, why, template.origin, tools, calls, results, lost)
 
 
 def run(argv: Sequence[str]) -> int:

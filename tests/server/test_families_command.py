@@ -41,7 +41,7 @@ SHOWS_TOOLS = "{{ tools | tojson }}{% for m in messages if m.role != 'tool' %}{{
 
 
 def test_templates_are_tried_with_calls(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One row for each file: its family and why, what renders it, what reaches the model and what does not."""
+    """One row for each file: its family and why, what renders it, and what reaches the model."""
     (tmp_path / "whole.jinja").write_text("{# <tool_call> #}")
     (tmp_path / "half.jinja").write_text("{# <|tool_call|> <|start_of_role|> #}" + SHOWS_TOOLS)
     (tmp_path / "other.txt").write_text("no template")
