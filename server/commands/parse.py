@@ -1,4 +1,4 @@
-r"""`strictcall parse`: read a model's raw text as a family's parser does, without a model.
+r"""`strictcall parse`: read a model's raw output as a family's parser does, without a model.
 
     $ strictcall parse --family hermes --tools tools.json < answer.txt
     {"content": "Sure.", "reasoning": "", "tool_calls": [{"id": "call_0", "name": "f", "arguments": "{}"}], …}
@@ -8,6 +8,10 @@ With `--jsonl` every line of the input is one answer, and every line of the outp
     {"family": "hermes", "tools": […], "raw": "…", "prompt_opens_reasoning": true, "chunk": "random:7"}
 
 `chunk` says in which pieces the parser is given the text: "whole", a number of characters, or "random:SEED".
+
+With `--tokenizer DIR` the text is encoded and read token by token, as the server reads an answer that no mask
+holds: a marker is one only where it is its own token. `chunk` then counts tokens. A line may give the tokens
+itself, as `"token_ids": [27, 14172, …]`, which is how text that only spells a marker is written.
 """
 
 import argparse
@@ -15,16 +19,23 @@ import json
 import random
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from parsers.events import CallArguments, CallBegin, CallEnd, Content, Event, Malformed, Reasoning
+from parsers.arguments.style import Schema
+from parsers.family import Family
 from parsers.registry import UnknownFamilyError, find
+from server.reading import Reading
 from server.terminal import CommandError, say
 
+if TYPE_CHECKING:
+    from server.vocabulary import Vocabulary
+
+Output = TypeVar("Output", str, list[int])
+
 LONGEST_PIECE = 12
-"""Characters of the longest piece of a random cut."""
+"""Characters, or tokens, of the longest piece of a random cut."""
 
 NOTHING_READ: dict[str, Any] = {"content": "", "reasoning": "", "tool_calls": [], "failures": []}
 """What is written, beside the error, for a line that could not be read."""
@@ -34,52 +45,35 @@ class LineError(ValueError):
     """A line, or a file of tools, that is not what it should be. The message says where and why."""
 
 
-@dataclass(slots=True)
-class Reading:
-    """What was read of an answer. `calls` are those that ended, by their index."""
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer to be read. `token_ids`, where there are some, are what a tokenizer made of `raw`."""
 
-    content: str = ""
-    reasoning: str = ""
-    begun: dict[int, dict[str, str]] = field(default_factory=dict)
-    ended: list[int] = field(default_factory=list)
-    failures: list[dict[str, str]] = field(default_factory=list)
-
-    def add(self, event: Event) -> None:
-        match event:
-            case Content(text):
-                self.content += text
-            case Reasoning(text):
-                self.reasoning += text
-            case CallBegin(index, name, own_id):
-                self.begun[index] = {"id": own_id or f"call_{index}", "name": name, "arguments": ""}
-            case CallArguments(index, text):
-                self.begun[index]["arguments"] += text
-            case CallEnd(index):
-                self.ended.append(index)
-            case Malformed(raw, reason):
-                self.failures.append({"reason": reason.value, "raw": raw})
-
-    def as_json(self) -> str:
-        calls = [self.begun[index] for index in self.ended]
-        report = {"content": self.content, "reasoning": self.reasoning, "tool_calls": calls}
-        return json.dumps(report | {"failures": self.failures}, ensure_ascii=False)
+    family: Family
+    tools: Mapping[str, Schema]
+    raw: str
+    token_ids: object = None
+    opens_reasoning: bool = False
+    chunk: object = "whole"
 
 
 def run(argv: Sequence[str]) -> int:
     options = _arguments().parse_args(argv)
+    vocabulary = _vocabulary(options.tokenizer) if options.tokenizer else None
     if options.jsonl:
         failed = 0
         for line in filter(str.strip, sys.stdin):
             try:
-                say(_read_line(line))
+                say(_report(_read(_answer(line), vocabulary)))
             except LineError as error:
                 failed = 1
                 say(json.dumps(NOTHING_READ | {"error": str(error)}, ensure_ascii=False))
         return failed
     try:
         tools = _tools(_json(options.tools.read_text("utf-8"))) if options.tools else {}
-        answer = {"family": options.family, "raw": sys.stdin.read()}
-        say(_read(answer, tools, opens_reasoning=options.prompt_opens_reasoning))
+        family, raw = _family(options.family), sys.stdin.read()
+        answer = Answer(family, tools, raw, opens_reasoning=options.prompt_opens_reasoning)
+        say(_report(_read(answer, vocabulary)))
     except (LineError, OSError) as error:
         raise CommandError(str(error)) from error
     return 0
@@ -97,30 +91,91 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument(
         "--prompt-opens-reasoning", action="store_true", help="the prompt ended inside the reasoning span"
     )
+    parser.add_argument(
+        "--tokenizer", type=Path, metavar="DIR", help="read token by token, with this model's tokenizer"
+    )
     return parser
 
 
-def _read_line(line: str) -> str:
-    answer = _json(line)
-    if not isinstance(answer, dict) or not isinstance(answer.get("raw"), str):
+def _vocabulary(directory: Path) -> "Vocabulary":
+    if not directory.is_dir():
+        raise CommandError(f"There is no directory '{directory}' to read a tokenizer from.")
+    # It imports transformers, which takes seconds.
+    from server.start import load_vocabulary
+
+    return load_vocabulary(str(directory))
+
+
+def _answer(line: str) -> Answer:
+    """The answer that a line describes."""
+    described = _json(line)
+    if not isinstance(described, dict) or not isinstance(described.get("raw", ""), str):
         raise LineError("A line is an object with 'family', 'tools' and 'raw', and 'raw' is text.")
-    opens = bool(answer.get("prompt_opens_reasoning"))
-    return _read(answer, _tools(answer.get("tools", [])), opens_reasoning=opens)
+    if "raw" not in described and "token_ids" not in described:
+        raise LineError("A line has 'raw', or with --tokenizer 'token_ids'.")
+    return Answer(
+        _family(str(described.get("family"))),
+        _tools(described.get("tools", [])),
+        described.get("raw", ""),
+        token_ids=described.get("token_ids"),
+        opens_reasoning=bool(described.get("prompt_opens_reasoning")),
+        chunk=described.get("chunk", "whole"),
+    )
 
 
-def _read(answer: Mapping[str, Any], tools: Mapping[str, Any], *, opens_reasoning: bool) -> str:
+def _family(name: str) -> Family:
     try:
-        family = find(str(answer.get("family")))
+        return find(name)
     except UnknownFamilyError as error:
         raise LineError(str(error)) from error
-    parser = family.parser(tools, opens_reasoning=opens_reasoning)
+
+
+def _read(answer: Answer, vocabulary: "Vocabulary | None") -> Reading:
+    return _read_text(answer) if vocabulary is None else _read_tokens(answer, vocabulary)
+
+
+def _read_text(answer: Answer) -> Reading:
+    if answer.token_ids is not None and not answer.raw:
+        raise LineError("'token_ids' can be read only with --tokenizer.")
+    parser = answer.family.parser(answer.tools, opens_reasoning=answer.opens_reasoning)
     reading = Reading()
-    for piece in _pieces(answer["raw"], answer.get("chunk", "whole")):
-        for event in parser.feed(piece):
-            reading.add(event)
-    for event in parser.finish():
-        reading.add(event)
-    return reading.as_json()
+    for piece in _pieces(answer.raw, answer.chunk):
+        reading.add(parser.feed(piece))
+    reading.add(parser.finish())
+    return reading
+
+
+def _read_tokens(answer: Answer, vocabulary: "Vocabulary") -> Reading:
+    """Read the answer as the server does, which takes the tokens of a piece one by one."""
+    from server.family import marker_tokens
+    from server.token_reader import TokenReader
+
+    markers = marker_tokens(answer.family, vocabulary)
+    parser = answer.family.parser(
+        answer.tools, opens_reasoning=answer.opens_reasoning, tokens=markers.values()
+    )
+    reader = TokenReader(vocabulary.detokenizer(keep=frozenset(markers)), parser, markers)
+    reading = Reading()
+    for piece in _pieces(_token_ids(answer, vocabulary), answer.chunk):
+        for token_id in piece:
+            reading.add(reader.feed(token_id))
+    reading.add(reader.finish(truncated=False))
+    return reading
+
+
+def _token_ids(answer: Answer, vocabulary: "Vocabulary") -> list[int]:
+    ids = answer.token_ids
+    if ids is None:
+        # A prompt goes before the answer, and so no space that some tokenizers put in front of a text.
+        return vocabulary.encode(answer.raw, inside=True)
+    if isinstance(ids, list) and all(type(id) is int and 0 <= id < vocabulary.size for id in ids):
+        return ids
+    raise LineError(f"'token_ids' is an array of whole numbers from 0 to {vocabulary.size - 1}.")
+
+
+def _report(reading: Reading) -> str:
+    report = {"content": reading.content, "reasoning": reading.reasoning, "tool_calls": reading.calls}
+    return json.dumps(report | {"failures": reading.failures}, ensure_ascii=False)
 
 
 def _json(text: str) -> Any:
@@ -140,22 +195,22 @@ def _tools(tools: Any) -> dict[str, Any]:
     return {function["name"]: function.get("parameters") or {} for function in functions}
 
 
-def _pieces(text: str, chunk: Any) -> Iterator[str]:
+def _pieces(output: Output, chunk: object) -> Iterator[Output]:
     match str(chunk).partition(":"):
         case "whole", "", "":
-            yield text
+            yield output
         case "random", ":", seed:
-            yield from _cut_at_random(text, random.Random(seed))  # noqa: S311 - pieces, not secrets
+            yield from _cut_at_random(output, random.Random(seed))  # noqa: S311 - pieces, not secrets
         case size, "", "" if size.isdecimal() and int(size) > 0:
-            for start in range(0, len(text), int(size)):
-                yield text[start : start + int(size)]
+            for start in range(0, len(output), int(size)):
+                yield output[start : start + int(size)]
         case _:
-            raise LineError(f'\'chunk\' is "whole", a number of characters or "random:SEED", not {chunk!r}.')
+            raise LineError(f"'chunk' is 'whole', a number of characters or 'random:SEED', not {chunk!r}.")
 
 
-def _cut_at_random(text: str, rng: random.Random) -> Iterator[str]:
+def _cut_at_random(output: Output, rng: random.Random) -> Iterator[Output]:
     start = 0
-    while start < len(text):
+    while start < len(output):
         length = rng.randint(1, LONGEST_PIECE)
-        yield text[start : start + length]
+        yield output[start : start + length]
         start += length

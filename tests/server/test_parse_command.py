@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from server.default_model import DefaultModelError, prepare
 from server.main import main
+from server.settings import default_cache
 
 TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
 RAW = (
@@ -19,6 +21,15 @@ READ = {
     "tool_calls": [{"id": "call_0", "name": "f", "arguments": '{"a": 1}'}],
     "failures": [{"reason": "bad_json", "raw": "<tool_call>{x"}],
 }
+
+
+@pytest.fixture(name="tokenizer")
+def _tokenizer() -> str:
+    """The directory of the default model, to which no marker is a token."""
+    try:
+        return str(prepare(default_cache() / "models", lambda line: None))
+    except DefaultModelError as error:
+        pytest.skip(str(error))
 
 
 def parsed(
@@ -65,6 +76,8 @@ def test_single_answer_is_read_with_the_tools_of_a_file(
 BAD_LINES = {
     "no JSON": ("{", "not JSON"),
     "no object": ("[]", "'raw' is text"),
+    "nothing to read": ('{"family": "hermes", "tools": []}', "'token_ids'"),
+    "ids without a tokenizer": ('{"family": "hermes", "tools": [], "token_ids": [1]}', "--tokenizer"),
     "no text": ('{"family": "hermes", "tools": [], "raw": 3}', "'raw' is text"),
     "unknown family": ('{"family": "hermez", "tools": [], "raw": ""}', "no model family 'hermez'"),
     "tools that are none": ('{"family": "hermes", "tools": {}, "raw": ""}', "JSON array"),
@@ -95,3 +108,62 @@ def test_single_answer_that_cannot_be_read_fails(
 
     assert main(["parse", *argv]) == 1
     assert argv[-1] in capsys.readouterr().err
+
+
+def test_with_a_tokenizer_only_a_token_is_a_marker(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, model_data: Path
+) -> None:
+    """Text of the same letters, in other tokens, stays text."""
+    call = [4913, 606, 788, 330, 69, 9207]
+    ids = ([151657, *call, 151658], [27, 14172, 13429, 29, *call])
+    lines = [json.dumps({"family": "hermes", "tools": [TOOL], "token_ids": each}) for each in ids]
+    argv = ("--jsonl", "--tokenizer", str(model_data / "tokenizers" / "qwen3"))
+    code, (token, text) = parsed(capsys, monkeypatch, *argv, text="\n".join(lines))
+
+    assert code == 0
+    assert token["tool_calls"] == [{"id": "call_0", "name": "f", "arguments": "{}"}]
+    assert (text["tool_calls"], text["content"]) == ([], '<tool_call>{"name": "f"}')
+
+
+def test_with_a_tokenizer_the_same_is_read_in_any_pieces(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tokenizer: str
+) -> None:
+    """Where no marker is a token of the vocabulary, tokens read as the text that they spell."""
+    line = {"family": "hermes", "tools": [TOOL], "raw": RAW}
+    lines = [json.dumps(line | {"chunk": chunk}) for chunk in ("whole", 1, "random:7")]
+    argv = ("--jsonl", "--tokenizer", tokenizer)
+
+    assert parsed(capsys, monkeypatch, *argv, text="\n".join(lines)) == (0, [READ] * 3)
+
+
+def test_single_answer_is_read_with_a_tokenizer(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tokenizer: str
+) -> None:
+    """What ends the turn is no part of the answer."""
+    argv = ("--family", "hermes", "--tokenizer", tokenizer)
+
+    assert parsed(capsys, monkeypatch, *argv, text="Hi é.<|im_end|>")[1][0]["content"] == "Hi é."
+
+
+def test_ids_that_no_token_has_are_told(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tokenizer: str
+) -> None:
+    """The message names the range."""
+    wrong = (3, [True], [-1], [49152], ["a"])
+    lines = [json.dumps({"family": "hermes", "tools": [], "token_ids": ids}) for ids in wrong]
+    argv = ("--jsonl", "--tokenizer", tokenizer)
+    code, answers = parsed(capsys, monkeypatch, *argv, text="\n".join(lines))
+
+    assert code == 1
+    told = [answer["error"] for answer in answers]
+    assert told == ["'token_ids' is an array of whole numbers from 0 to 49151."] * len(wrong)
+
+
+def test_a_tokenizer_that_is_not_there_fails(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hub name is none: what is read here is a directory."""
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+
+    assert main(["parse", "--jsonl", "--tokenizer", "/nowhere"]) == 1
+    assert "/nowhere" in capsys.readouterr().err
