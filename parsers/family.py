@@ -18,10 +18,10 @@ from typing import Any, Protocol
 from parsers.arguments.style import CallableTool, Schema
 from parsers.events import Event
 from parsers.formats import Format
-from parsers.grammar import structural_tag
+from parsers.grammar import structural_tag, with_envelopes
 from parsers.machine import Parser
 from parsers.marker_tokens import MarkerTokenParser, as_letters
-from parsers.syntax import CallSyntax, Span
+from parsers.syntax import CallSyntax, Envelope, Span
 from parsers.write import write_calls
 
 
@@ -109,11 +109,15 @@ class Family(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MarkedFamily:
-    """A family whose answers are text with markers around reasoning and calls. The record is all of it."""
+    """A family whose answers are text with markers around reasoning and calls. The record is all of it.
+
+    `envelopes` are what its models may write around the text for the user.
+    """
 
     name: str
     call: CallSyntax
     reasoning: Span | None = None
+    envelopes: tuple[Envelope, ...] = ()
 
     def without_reasoning(self) -> "MarkedFamily":
         return replace(self, reasoning=None)
@@ -126,10 +130,10 @@ class MarkedFamily:
         tokens: Collection[str] = (),
     ) -> AnswerParser:
         if not tokens:
-            return Parser(self.call, self.reasoning, tools, opens_reasoning=opens_reasoning)
+            return _machine(self, tools, opens_reasoning=opens_reasoning)
         letters = as_letters(tokens)
-        call, reasoning = letters.within(self.call), letters.within(self.reasoning)
-        return MarkerTokenParser(Parser(call, reasoning, tools, opens_reasoning=opens_reasoning), letters)
+        machine = _machine(letters.within(self), tools, opens_reasoning=opens_reasoning)
+        return MarkerTokenParser(machine, letters)
 
     def structural_tag(
         self,
@@ -146,12 +150,19 @@ class MarkedFamily:
             tools,
             at_least=at_least,
             at_most=at_most,
-            answer=answer,
+            answer=answer if answer is None else with_envelopes(answer, self.envelopes),
             opens_reasoning=opens_reasoning,
         )
 
     def write_calls(self, calls: Iterable[tuple[str, Mapping[str, Any]]]) -> str:
         return write_calls(self.call, calls)
+
+
+def _machine(
+    family: MarkedFamily, tools: Mapping[str, Schema] | Collection[str], *, opens_reasoning: bool
+) -> Parser:
+    dropped = tuple(mark for envelope in family.envelopes for mark in envelope.marks)
+    return Parser(family.call, family.reasoning, tools, opens_reasoning=opens_reasoning, dropped=dropped)
 
 
 def write_call(family: Family, name: str, arguments: Mapping[str, Any]) -> str:

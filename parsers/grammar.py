@@ -21,9 +21,9 @@ from typing import Any
 
 from parsers.arguments.style import CallableTool
 from parsers.formats import Format, either, free_text, optional, regex, repeat, sequence, tag, text
-from parsers.syntax import CallSyntax, Span
+from parsers.syntax import CallSyntax, Envelope, Span
 
-__all__ = ["CallableTool", "Format", "structural_tag"]
+__all__ = ["CallableTool", "Format", "structural_tag", "with_envelopes"]
 
 
 def structural_tag(
@@ -42,6 +42,12 @@ def structural_tag(
         excluded = syntax.markers if tools else ()
         body = sequence(_span(span, excluded, opens_reasoning=opens_reasoning), body)
     return {"type": "structural_tag", "format": body}
+
+
+def with_envelopes(answer: Format, envelopes: Sequence[Envelope]) -> Format:
+    """The answer as it is, or in one of the envelopes."""
+    around = [tag(envelope.begin, answer, envelope.end) for envelope in envelopes if envelope.begin]
+    return either([answer, *around])
 
 
 def _body(

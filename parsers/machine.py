@@ -66,12 +66,15 @@ class Parser:
         tools: Mapping[str, Schema] | Collection[str],
         *,
         opens_reasoning: bool = False,
+        dropped: tuple[str, ...] = (),
     ) -> None:
         self._syntax = syntax
         self._span = span or _NO_SPAN
         self._call_inside = self._span.call_inside
         self._tools: Tools = tools if isinstance(tools, Mapping) else {name: {} for name in tools}
         self._cues = self._syntax.cues(self._tools)
+        self._dropped = dropped
+        """Marks in the content that are no part of it."""
         self._content_state = _State.TEXT if self._syntax.begin or not tools else _State.FIRST
         self._state = _State.START if span else self._content_state
         self._input: deque[str] = deque()
@@ -180,7 +183,7 @@ class Parser:
 
     def _markers(self) -> tuple[str, ...]:
         markers = (*self._syntax.markers, *self._cues) if self._tools else ()
-        return (*markers, self._span.end) if self.in_reasoning else markers
+        return (*markers, self._span.end) if self.in_reasoning else (*markers, *self._dropped)
 
     def _read_text(self) -> bool:
         markers = self._markers()
@@ -194,6 +197,10 @@ class Parser:
             self._take(len(marker))
             self._leave_span()
             self._state = self._content_state
+        elif marker in self._dropped:
+            self._take(len(marker))
+            self._prose.drop()
+            self._prose.follow_marker()
         elif self.in_reasoning and self._call_inside is CallInside.AWAITS_END:
             self._state = _State.HELD
         else:

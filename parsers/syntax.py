@@ -2,6 +2,7 @@ r"""How the answers of a model family are marked up, stated as data.
 
 CallSyntax("<tool_call>", "</tool_call>", JsonCall(), lead="\n", trail="\n", separator="\n")
 Span("<think>", "</think>", after="\n\n")
+Envelope("<response>\n", "\n</response>")
 """
 
 from collections.abc import Iterable
@@ -33,13 +34,28 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class Envelope:
+    """What models may write around the text for the user, and is no part of it. One of the two may be empty.
+
+    The parser drops both wherever they stand outside of reasoning and calls, with the whitespace around them.
+    """
+
+    begin: str
+    end: str
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        return tuple(filter(None, (self.begin.strip(), self.end.strip())))
+
+
+@dataclass(frozen=True, slots=True)
 class CallSyntax:
     """How calls stand in an answer: in blocks, each between the markers `begin` and `end`.
 
     A block is written `begin`, `lead`, calls, `trail`, `end`. It holds one call, and `separator` stands
     between two blocks; or, where `joint` is given, there is one block for all calls, with `joint` between
-    them. `before` is the whitespace that a model writes in front of its first block. All whitespace is as
-    the model was trained; the parser takes any.
+    them. `before` is what a model writes in front of its first block: whitespace, or the envelope of no
+    text. All whitespace is as the model was trained; the parser takes any.
 
     `end` is empty where the calls themselves tell where they end. `begin` is empty where nothing announces
     a call: then one is looked for at the very start of the answer, and elsewhere by the style's cue.

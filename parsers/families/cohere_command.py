@@ -8,7 +8,7 @@
 
 from parsers.arguments.json_call import JsonCall
 from parsers.family import MarkedFamily
-from parsers.syntax import CallSyntax, Span
+from parsers.syntax import CallSyntax, Envelope, Span
 
 COHERE_COMMAND = MarkedFamily(
     name="cohere_command",
@@ -21,4 +21,8 @@ COHERE_COMMAND = MarkedFamily(
         trail="\n]",
     ),
     reasoning=Span("<|START_THINKING|>", "<|END_THINKING|>"),
+    envelopes=(
+        Envelope("<|START_RESPONSE|>", "<|END_RESPONSE|>"),
+        Envelope("<|START_TEXT|>", "<|END_TEXT|>"),
+    ),
 )

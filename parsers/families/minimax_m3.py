@@ -3,11 +3,13 @@
 ]<]minimax[>[<tool_call>
 ]<]minimax[>[<invoke name="get_weather">]<]minimax[>[<city>Paris]<]minimax[>[</city>]<]minimax[>[</invoke>
 ]<]minimax[>[</tool_call>
+
+An answer without thoughts may begin with the end of them.
 """
 
 from parsers.arguments.elements import Elements
 from parsers.family import MarkedFamily
-from parsers.syntax import CallSyntax, Span
+from parsers.syntax import CallSyntax, Envelope, Span
 
 MINIMAX_M3 = MarkedFamily(
     name="minimax_m3",
@@ -20,4 +22,5 @@ MINIMAX_M3 = MarkedFamily(
         trail="\n",
     ),
     reasoning=Span("<mm:think>", "</mm:think>"),
+    envelopes=(Envelope("</mm:think>", ""),),
 )

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from parsers.arguments.kinds import kind_of
 from parsers.arguments.style import Tools
 from parsers.events import Content, Malformed
-from parsers.family import Family
+from parsers.family import Family, MarkedFamily
 from parsers.registry import FAMILIES
+from parsers.syntax import Envelope
 from tests.parsers.reading import Answer, cut, feed, fold, read
 
 DATA = Path(__file__).parents[1] / "data"
@@ -110,6 +111,28 @@ def test_reasoning_comes_before_calls(family: Family) -> None:
     expected = Answer("", "Both.", [("f", '{"a": "x"}'), ("g", "{}")])
     assert read(span.begin + text, tools_of(calls), family=family) == expected
     assert read(text, tools_of(calls), family=family, opens_reasoning=True) == expected
+
+
+ENVELOPES = [
+    pytest.param(family, envelope, id=f"{family.name}-{number}")
+    for family in FAMILIES
+    if isinstance(family, MarkedFamily)
+    for number, envelope in enumerate(family.envelopes)
+]
+
+
+@pytest.mark.parametrize(("family", "envelope"), ENVELOPES)
+def test_what_stands_around_the_text_is_no_part_of_it(family: Family, envelope: Envelope) -> None:
+    """The user reads the text only, whether a call follows or not, and whether the envelope is closed."""
+    calls: Calls = [("f", {"a": "x"})]
+    text = f"{envelope.begin}It rains.{envelope.end}"
+
+    assert read(text, family=family) == Answer("It rains.")
+    assert read(envelope.begin + "It rains.", family=family).content == "It rains."
+    assert read(text, (), family=family).content == "It rains."
+    assert read(text + written(family, calls), tools_of(calls), family=family) == Answer(
+        "It rains.", "", [("f", '{"a": "x"}')]
+    )
 
 
 # Answers that no one has trained.

@@ -16,7 +16,7 @@ import xgrammar as xgr
 
 from parsers.families.hermes import HERMES
 from parsers.families.llama3_json import LLAMA3_JSON
-from parsers.family import Family, write_call
+from parsers.family import Family, MarkedFamily, write_call
 from parsers.grammar import CallableTool, Format
 from parsers.registry import FAMILIES
 from parsers.syntax import Span
@@ -211,6 +211,21 @@ def test_mask_lets_through_what_is_wanted(family: Family, wanted: dict[str, Any]
 def test_mask_refuses_what_is_not_wanted(family: Family, wanted: dict[str, Any], form: str) -> None:
     """An answer of another shape cannot be written."""
     assert not accepts(compiled(family, **wanted), spelled(family, form))
+
+
+ENVELOPED = [family for family in FAMILIES if isinstance(family, MarkedFamily) and family.envelopes]
+
+
+@pytest.mark.parametrize("family", ENVELOPED, ids=lambda family: family.name)
+@pytest.mark.parametrize("wanted", [EITHER, NO_TOOLS_ANSWER], ids=["either", "no tools"])
+def test_mask_lets_the_answer_stand_in_its_envelope(family: MarkedFamily, wanted: dict[str, Any]) -> None:
+    """A model that was trained to write something around its text is not kept from it, nor made to."""
+    grammar = compiled(family, **wanted)
+    first = family.envelopes[0]
+
+    assert accepts(grammar, first.begin + '{"n": 1}' + first.end)
+    assert accepts(grammar, '{"n": 1}')
+    assert not accepts(grammar, first.begin + '{"n": 3}' + first.end)
 
 
 def test_text_cannot_begin_as_a_call_that_no_marker_announces() -> None:
