@@ -9,6 +9,7 @@ from parsers.families.deepseek_v32 import DEEPSEEK_V32
 from parsers.families.ernie45 import ERNIE45
 from parsers.families.functiongemma import FUNCTIONGEMMA
 from parsers.families.gemma4 import GEMMA4
+from parsers.families.generic import GENERIC
 from parsers.families.gigachat3 import GIGACHAT3
 from parsers.families.glm45 import GLM45
 from parsers.families.glm47 import GLM47
@@ -49,6 +50,7 @@ FAMILIES: tuple[Family, ...] = (
     ERNIE45,
     FUNCTIONGEMMA,
     GEMMA4,
+    GENERIC,
     GIGACHAT3,
     GLM45,
     GLM47,

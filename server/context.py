@@ -15,9 +15,9 @@ from parsers.family import Family
 from server.call_ids import CallIdForm, form_of
 from server.engine.protocol import Engine
 from server.metrics import Metrics
+from server.renderer import Renderer
 from server.schema.plan import SchemaPlanner
 from server.settings import Settings
-from server.template import ChatTemplate
 from server.vocabulary import Vocabulary
 
 
@@ -28,7 +28,7 @@ class Context:
     settings: Settings
     engine: Engine
     vocabulary: Vocabulary
-    template: ChatTemplate
+    template: Renderer
     family: Family
     markers: Mapping[int, str]
     """The tokens of the vocabulary that are the family's markers, with their texts."""

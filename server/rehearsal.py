@@ -14,8 +14,8 @@ from parsers.family import Family
 from server.conversation import tool_definitions
 from server.errors import ApiError
 from server.render import template_turns
+from server.renderer import Renderer
 from server.request import Message, ToolCall, ToolDefinition
-from server.template import ChatTemplate
 
 TOOLS = (
     ToolDefinition(
@@ -72,7 +72,7 @@ class Rehearsal:
         return 0 if self.lost == EVERYTHING else 2 - sum(name.startswith(kind) for name in self.lost)
 
 
-def rehearse(template: ChatTemplate, family: Family) -> Rehearsal:
+def rehearse(template: Renderer, family: Family) -> Rehearsal:
     """Render the conversation, and the same without calls: what only the calls add is theirs."""
     try:
         asked = _prompt(template, family, QUESTION)
@@ -82,7 +82,7 @@ def rehearse(template: ChatTemplate, family: Family) -> Rehearsal:
     return Rehearsal(whole, (*_lost_before(asked), *_lost_calls(asked, whole), *_added(asked, whole)))
 
 
-def _prompt(template: ChatTemplate, family: Family, messages: Sequence[Message]) -> str:
+def _prompt(template: Renderer, family: Family, messages: Sequence[Message]) -> str:
     turns = template_turns(messages, template, family, lambda value: value)
     return template.render(turns, tools=tool_definitions(TOOLS, lambda value: value))
 

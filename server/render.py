@@ -18,8 +18,8 @@ from server.call_ids import CallIdForm, form_of, renumbered
 from server.conversation import Hide, tool_definitions, turns
 from server.errors import ApiError, Code
 from server.placeholders import Author, Controls, Piece, Placeholders
+from server.renderer import Renderer
 from server.request import Message, Mode, Request
-from server.template import ChatTemplate
 from server.thinking import template_arguments
 from server.vocabulary import SPECIAL_ROLES, Vocabulary
 
@@ -53,7 +53,7 @@ class Prompt:
     opens_reasoning: bool
 
 
-def render(request: Request, *, template: ChatTemplate, vocabulary: Vocabulary, family: Family) -> Prompt:
+def render(request: Request, *, template: Renderer, vocabulary: Vocabulary, family: Family) -> Prompt:
     """Render a request. Raises `ApiError` (400) if the template refuses it, with the template's own words.
 
     All tools are shown, whatever part of them `tool_choice` allows, so that prompts of one conversation share
@@ -75,7 +75,7 @@ def render(request: Request, *, template: ChatTemplate, vocabulary: Vocabulary, 
 
 
 def template_turns(
-    messages: Sequence[Message], template: ChatTemplate, family: Family, hide: Hide
+    messages: Sequence[Message], template: Renderer, family: Family, hide: Hide
 ) -> list[dict[str, Any]]:
     """Return the messages as the template takes them, with ids and calls in the family's form."""
     if form_of(family.name, template.traits.call_ids) is CallIdForm.NUMBERED:
@@ -111,7 +111,7 @@ def _controls(vocabulary: Vocabulary, family: Family) -> Controls:
     return compile_controls(strings)
 
 
-def _write(request: Request, template: ChatTemplate, vocabulary: Vocabulary, family: Family) -> list[Piece]:
+def _write(request: Request, template: Renderer, vocabulary: Vocabulary, family: Family) -> list[Piece]:
     """Render with placeholders and cut the prompt at them."""
     controls = _controls(vocabulary, family)
     fill = partial(_fill, request, template, vocabulary, family)
@@ -131,7 +131,7 @@ def _write(request: Request, template: ChatTemplate, vocabulary: Vocabulary, fam
 
 def _fill(
     request: Request,
-    template: ChatTemplate,
+    template: Renderer,
     vocabulary: Vocabulary,
     family: Family,
     placeholders: Placeholders,

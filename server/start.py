@@ -7,6 +7,7 @@ import asyncio
 import json
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from parsers.family import Family
@@ -19,11 +20,12 @@ from server.families import choose
 from server.family import marker_tokens
 from server.locate import Located
 from server.metrics import Metrics
+from server.renderer import Renderer, choose_renderer
 from server.request import SamplingParams
 from server.schema.fragments import MAX_COUNTED
 from server.schema.plan import SchemaPlanner
-from server.settings import Settings, SettingsError
-from server.template import ChatTemplate, TemplateLoadError, choose_template
+from server.settings import Settings, SettingsError, ToolMask
+from server.template import TemplateLoadError
 from server.terminal import CommandError, Say, progress
 from server.vocabulary import Vocabulary, VocabularyError
 
@@ -39,6 +41,9 @@ async def start(settings: Settings, located: Located, metrics: Metrics, *, repor
     family = as_trained(chosen.family, vocabulary.chat_template, located.template)
     metrics.start_family(family.name)
     report(f"Chat template: {template.origin}. Tool calls: {chosen.sentence}")
+    if template.tells_form:
+        report("Every call is masked, whatever --tool-mask says: the model was not trained on their form.")
+        settings = replace(settings, tool_mask=ToolMask.ENVELOPE)
     with progress(f"Loading {located.model} into vLLM", report):
         engine = await start_engine(located.model, options, metrics)
     planner = SchemaPlanner()
@@ -79,11 +84,9 @@ def load_vocabulary(model: str) -> Vocabulary:
         raise CommandError(f"The model '{model}' cannot be loaded: {reason}") from exc
 
 
-def load_template(located: Located, vocabulary: Vocabulary, family: Family) -> ChatTemplate:
+def load_template(located: Located, vocabulary: Vocabulary, family: Family) -> Renderer:
     try:
-        if located.template is None:
-            return choose_template(vocabulary.chat_template, family.name)
-        return ChatTemplate(located.template, origin="--chat-template")
+        return choose_renderer(family, own=vocabulary.chat_template, given=located.template)
     except TemplateLoadError as exc:
         raise CommandError(str(exc)) from exc
 

@@ -48,7 +48,12 @@ class TemplateLoadError(ValueError):
 
 
 class ChatTemplate:
-    """A compiled template. `traits` is what it can do, `origin` why it was chosen, for the log."""
+    """A compiled template. `traits` is what it can do, `origin` why it was chosen, for the log.
+
+    See `server.renderer.Renderer`.
+    """
+
+    tells_form = False
 
     def __init__(self, source: str, *, origin: str, defaults: Mapping[str, Any] | None = None) -> None:
         self.origin = origin
@@ -165,7 +170,7 @@ def choose_template(own: str | None, family_name: str) -> ChatTemplate:
 def _kept(template: ChatTemplate) -> dict[str, str]:
     """Return what ours takes over from the model's own template."""
     return {
-        "default_system_prompt": _default_system_prompt(template),
+        "default_system_prompt": default_system_prompt(template),
         "default_answer_prompt": _default_answer_prompt(template),
     }
 
@@ -180,7 +185,7 @@ def _default_answer_prompt(template: ChatTemplate) -> str:
     return whole.removeprefix(before) if whole.startswith(before) else ""
 
 
-def _default_system_prompt(template: ChatTemplate) -> str:
+def default_system_prompt(template: ChatTemplate) -> str:
     """Return the system prompt that a template writes by itself, "" if none.
 
     Found by comparing two renderings: with a system message of ours, and without.

@@ -1,7 +1,8 @@
-"""Chat templates for families whose models may not ship one that shows tools.
+"""What prompts need that models do not bring: chat templates that show tools, and words that tell of calls.
 
 read_template("hermes")      # the text of hermes.jinja
 read_template("llama3")      # None: those models bring their own
+read_section("generic")      # the text of generic.txt
 """
 
 from importlib.resources import files
@@ -9,5 +10,17 @@ from importlib.resources import files
 
 def read_template(family_name: str) -> str | None:
     """Return the source of our template for a family, None if there is none."""
-    resource = files(__name__) / f"{family_name}.jinja"
+    return _read(f"{family_name}.jinja")
+
+
+def read_section(family_name: str) -> str | None:
+    """Return the part of the prompt that tells of a family's calls, None if its models were trained on them.
+
+    `$tools` and `$call` stand in it for the tools and for one call.
+    """
+    return _read(f"{family_name}.txt")
+
+
+def _read(name: str) -> str | None:
+    resource = files(__name__) / name
     return resource.read_text(encoding="utf-8") if resource.is_file() else None
