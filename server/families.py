@@ -9,11 +9,9 @@ A template shows the model the form of its calls, and so spells what makes that 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+from parsers.families.generic import GENERIC
 from parsers.family import Family
 from parsers.registry import UnknownFamilyError, find
-
-DEFAULT_FAMILY = "hermes"
-"""What most models write that are not told apart by anything: the form of Hermes and Qwen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,27 +77,32 @@ class Choice:
     sentence: str
 
 
-def choose(named: Family | None, *, template: str | None, control_strings: Collection[str]) -> Choice:
-    """The family that `--family` has named, else the one whose signs the template shows.
+def choose(
+    named: Family | None,
+    *,
+    template: str | None,
+    control_strings: Collection[str],
+    because: str = "--family names it",
+) -> Choice:
+    """The family that `--family` has named, else the one whose signs the template shows, else `generic`.
 
-    A model without a template is known by `control_strings`, the texts of its control tokens.
+    A model without a template is known by `control_strings`, the texts of its control tokens. `because` is
+    why a named family is the one, where it was not `--family` that named it.
     """
     if named is not None:
-        return Choice(named, f"{named.name}, because --family names it.")
+        return Choice(named, f"{named.name}, because {because}.")
     if template is not None:
         found, where = find_sign([template]), "the chat template writes"
     else:
         found, where = find_sign(control_strings), "the vocabulary has"
-    default = find(DEFAULT_FAMILY)
     if found is None:
-        reason = "because neither the chat template nor --family says how the model writes calls"
-        return Choice(default, f"{default.name}, {reason}.")
+        return Choice(GENERIC, f"{GENERIC.name}, because nothing shows a form of calls that is known here.")
     shown = f"{where} {' and '.join(found.markers)}"
     try:
         return Choice(find(found.family), f"{found.family}, because {shown}.")
     except UnknownFamilyError:
-        reason = f"though {shown}, the form of {found.family}, which is not built in: calls"
-        return Choice(default, f"{default.name}, {reason} that it writes unasked stay text.")
+        form = f"the form of {found.family}, which is not built in"
+        return Choice(GENERIC, f"{GENERIC.name}, because {shown}, {form}.")
 
 
 def find_sign(texts: Iterable[str]) -> Sign | None:

@@ -6,12 +6,12 @@
 A mistake in a setting therefore shows at once, and not after the frameworks have been loaded.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from parsers.family import Family
 from parsers.registry import UnknownFamilyError, find
-from server.settings import DEFAULT_MODEL, Settings, SettingsError
+from server.settings import DEFAULT_MODEL, DEFAULT_MODEL_FAMILY, Settings, SettingsError
 from server.terminal import CommandError, Say
 
 
@@ -19,19 +19,26 @@ from server.terminal import CommandError, Say
 class Located:
     """`model` is a directory or a hub name, as loaders take it; `template` the text of `--chat-template`.
 
-    `family` is that of `--family`; None where it is left to be found out from the model itself.
+    `family` is that of `--family`, or that of the default model; None where it is left to be found out from
+    the model itself. `because` says why it is the one.
     """
 
     model: str
     family: Family | None
     template: str | None
+    because: str = "--family names it"
 
 
 def locate(settings: Settings, *, report: Say) -> Located:
     """Find what the settings name. Raises `SettingsError` for a wrong setting, `CommandError` otherwise."""
     family = find_family(settings.family)
     template = None if settings.chat_template is None else read_template(settings.chat_template)
-    return Located(locate_model(settings, report), family, template)
+    located = Located(locate_model(settings, report), family, template)
+    if family is None and template is None and settings.model == DEFAULT_MODEL:
+        return replace(
+            located, family=find(DEFAULT_MODEL_FAMILY), because="the default model is served with it"
+        )
+    return located
 
 
 def find_family(name: str) -> Family | None:

@@ -17,6 +17,8 @@ from typing import Any, TypeVar
 PREFIX = "STRICTCALL_"
 DEFAULT_MODEL = "SmolLM2-135M-Instruct"
 """The model that the package itself brings (see `server.default_model`)."""
+DEFAULT_MODEL_FAMILY = "hermes"
+"""How it is asked for calls, of which its own chat template knows nothing."""
 
 Member = TypeVar("Member", bound=StrEnum)
 

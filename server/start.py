@@ -36,7 +36,12 @@ async def start(settings: Settings, located: Located, metrics: Metrics, *, repor
     with progress("Loading the tokenizer", report):
         vocabulary = await asyncio.to_thread(load_vocabulary, located.model)
     shown = vocabulary.chat_template if located.template is None else located.template
-    chosen = choose(located.family, template=shown, control_strings=vocabulary.control_strings)
+    chosen = choose(
+        located.family,
+        template=shown,
+        control_strings=vocabulary.control_strings,
+        because=located.because,
+    )
     template = load_template(located, vocabulary, chosen.family)
     family = as_trained(chosen.family, vocabulary.chat_template, located.template)
     metrics.start_family(family.name)

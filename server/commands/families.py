@@ -21,7 +21,8 @@ from parsers.family import Family, write_call
 from parsers.registry import FAMILIES
 from server.families import choose
 from server.rehearsal import rehearse
-from server.template import TemplateLoadError, choose_template
+from server.renderer import choose_renderer
+from server.template import TemplateLoadError
 from server.terminal import CommandError, say
 
 HEAD = ("family", "models", "writes", "one call, as the model writes it")
@@ -87,7 +88,7 @@ def template_row(name: str, source: str) -> TemplateRow:
     choice = choose(None, template=source, control_strings=())
     why = choice.sentence.removeprefix(f"{choice.family.name}, ").rstrip(".")
     try:
-        template = choose_template(source, choice.family.name)
+        template = choose_renderer(choice.family, own=source)
     except TemplateLoadError as error:
         return TemplateRow(name, choice.family.name, why, str(error))
     rehearsal = rehearse(template, choice.family)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from parsers.families.hermes import HERMES
+from server import renderer
 from server.errors import ApiError
 from server.render import Prompt, render
 from server.request import Message, Mode, Request, ToolCall, ToolChoice, ToolDefinition
@@ -53,7 +54,7 @@ def result(id: str, content: str) -> Message:
 class Renderer:
     """Renders with one template and the default model's vocabulary."""
 
-    template: ChatTemplate
+    template: renderer.Renderer
     vocabulary: Vocabulary
 
     def __call__(self, *messages: Message, **fields: Any) -> Prompt:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from parsers.families.hermes import HERMES
+from parsers.families.qwen3_coder import QWEN3_CODER
 from server.locate import Located, locate
 from server.settings import Settings, SettingsError
 from server.terminal import CommandError
@@ -36,6 +37,15 @@ def test_a_path_without_a_directory_is_not_taken_for_a_hub_name(model: str) -> N
     """The hub's own message would speak of names and hide the mistake."""
     with pytest.raises(CommandError, match="There is no model directory"):
         locate(Settings(model=model), report=silent)
+
+
+def test_the_default_model_is_served_as_hermes() -> None:
+    """Its own template knows no calls; `--family` overrules it."""
+    located = locate(Settings(), report=silent)
+    overruled = locate(Settings(family="qwen3_coder"), report=silent)
+
+    assert (located.family, located.because) == (HERMES, "the default model is served with it")
+    assert overruled.family == QWEN3_CODER
 
 
 def test_the_default_model_is_prepared() -> None:

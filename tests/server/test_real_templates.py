@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from parsers.family import Family
+from server import renderer
 from server.families import choose
 from server.rehearsal import rehearse
 from server.render import template_turns
+from server.renderer import choose_renderer
 from server.request import Message
-from server.template import ChatTemplate, choose_template
 from tests.server.prompting import AUTO, TIME, USER, WEATHER, Renderer, call, calls, result
 
 NO_TEXT_BESIDE_CALLS = {"Mistral-Small-3.2-24B-Instruct-2506", "mistralai-Mistral-Nemo-Instruct-2407"}
@@ -22,17 +23,17 @@ NO_TEXT_BESIDE_CALLS = {"Mistral-Small-3.2-24B-Instruct-2506", "mistralai-Mistra
 
 
 @pytest.fixture(scope="module", name="chosen")
-def _chosen(model_data: Path) -> dict[str, tuple[ChatTemplate, Family]]:
+def _chosen(model_data: Path) -> dict[str, tuple[renderer.Renderer, Family]]:
     """For each page, the template that serves the model, and its family."""
     chosen = {}
     for path in sorted((model_data / "chat_templates").glob("*.jinja")):
         source = path.read_text(encoding="utf-8")
         family = choose(None, template=source, control_strings=set()).family
-        chosen[path.stem] = choose_template(source, family.name), family
+        chosen[path.stem] = choose_renderer(family, own=source), family
     return chosen
 
 
-Chosen = dict[str, tuple[ChatTemplate, Family]]
+Chosen = dict[str, tuple[renderer.Renderer, Family]]
 
 
 def prompts(chosen: Chosen, *messages: Message) -> Iterator[tuple[str, str]]:
