@@ -10,6 +10,7 @@ the block's whole text is said as `Content`.
 """
 
 from enum import Enum
+from io import StringIO
 
 from parsers.arguments.json_lexer import WHITESPACE
 from parsers.arguments.style import CallReader, Name, Progress, Reading, Step, Tools
@@ -47,8 +48,8 @@ class Block:
         self._state = _State.BEFORE
         self._buffer = ""
         self._events: list[Event] = []
-        self._raw = [begin] if begin else []
-        """The text since the last call that ended, in pieces."""
+        self._raw = _buffer_of(begin)
+        """The text since the last call that ended."""
         self._ended = 0
         """How many calls of the block have ended, well or not."""
         self._owed: Malformed | None = None
@@ -71,8 +72,8 @@ class Block:
 
     def finish(self, *, truncated: bool) -> list[Event]:
         """The output ends inside the block, by the token budget (`truncated`) or by itself."""
-        self._raw.append(self._buffer)
-        text = "".join(self._raw)
+        self._raw.write(self._buffer)
+        text = self._raw.getvalue()
         if self._state in (_State.CALL, _State.BROKEN):
             self._events.append(self._malformed(Reason.TRUNCATED if truncated else Reason.UNCLOSED))
         elif self._owed:
@@ -94,11 +95,13 @@ class Block:
 
     def _advance(self) -> bool:
         """Take a step, and say whether more can be done with the text at hand."""
-        if self._state is _State.BROKEN:
-            return self._read_broken()
-        if self._state is _State.END:
-            return self._read_end()
-        return self._read_call()
+        match self._state:
+            case _State.CALL | _State.BEFORE:
+                return self._read_call()
+            case _State.BROKEN:
+                return self._read_broken()
+            case _:
+                return self._read_end()
 
     def _leave(self, rest: str) -> bool:
         self.rest, self._buffer = rest, ""
@@ -115,23 +118,23 @@ class Block:
         for step in reading.steps:
             self._say(step)
         self._fault = self._fault or reading.fault
+        if reading.progress.goes_on:
+            return False
         match reading.progress:
             case Progress.COMPLETE:
                 return self._end_call()
             case Progress.PROSE:
                 return self._find_no_call()
-            case Progress.BROKEN:
-                return self._break()
             case _:
-                return False
+                return self._break()
 
     def _consume(self, reading: Reading) -> None:
         if reading.consumed < 0:
-            text = "".join(self._raw)
-            self._raw = [text[: reading.consumed]]
+            text = self._raw.getvalue()
+            self._raw = _buffer_of(text[: reading.consumed])
             self._buffer = text[reading.consumed :] + self._buffer
         else:
-            self._raw.append(self._buffer[: reading.consumed])
+            self._raw.write(self._buffer[: reading.consumed])
             self._buffer = self._buffer[reading.consumed :]
 
     def _say(self, step: Step) -> None:
@@ -146,7 +149,7 @@ class Block:
             self._events.append(CallArguments(self._index, step.text))
 
     def _malformed(self, otherwise: Reason) -> Malformed:
-        return Malformed("".join(self._raw), self._fault or otherwise, self._index)
+        return Malformed(self._raw.getvalue(), self._fault or otherwise, self._index)
 
     def _end_call(self) -> bool:
         if self._fault is None and self._index is not None:
@@ -160,7 +163,7 @@ class Block:
 
     def _await_call(self) -> bool:
         """A call is over, well or not: another may follow."""
-        self._raw = []
+        self._raw = _buffer_of("")
         self._ended += 1
         self._reader = self._new_reader()
         self._progress = Progress.AROUND
@@ -177,14 +180,14 @@ class Block:
     def _settle_around(self) -> None:
         """Another call has begun: what stands before its own marker belongs to the one before it."""
         if self._ended:
-            text = "".join(self._raw)
+            text = self._raw.getvalue()
             at = max(text.find(self._syntax.style.opening), 0)
             self._pay(text[:at])
-            self._raw = [text[at:]]
+            self._raw = _buffer_of(text[at:])
 
     def _find_no_call(self) -> bool:
         if not self._ended:
-            self._say_text("".join(self._raw))
+            self._say_text(self._raw.getvalue())
             return self._leave(self._buffer)
         self._state = _State.END
         return True
@@ -193,7 +196,7 @@ class Block:
         end = self._syntax.end
         if may_become(self._buffer, (*self._syntax.markers, end)):
             return False
-        around = "".join(self._raw)
+        around = self._raw.getvalue()
         if end and self._buffer.startswith(end):
             self._pay(around + end)
             return self._leave(self._buffer[len(end) :])
@@ -218,12 +221,12 @@ class Block:
 
         No call can be found in what was a string after all: the quotes it needs would stand escaped there.
         """
-        text = "".join(self._raw) + self._buffer
+        text = self._raw.getvalue() + self._buffer
         # The markers that the call itself begins with are not what it ends at.
         kept = len(self._begin) if not self._ended else 0
         opening = text.find(self._syntax.style.opening, kept)
         kept = opening + len(self._syntax.style.opening) if opening >= 0 else kept
-        self._raw, self._buffer = [text[:kept]], text[kept:]
+        self._raw, self._buffer = _buffer_of(text[:kept]), text[kept:]
         self._state = _State.BROKEN
         return True
 
@@ -234,7 +237,7 @@ class Block:
             at = len(self._buffer) - held_tail(self._buffer, landmarks)
         elif marker in (self._syntax.end, style.closing):
             at += len(marker)
-        self._raw.append(self._buffer[:at])
+        self._raw.write(self._buffer[:at])
         self._buffer = self._buffer[at:]
         if not marker:
             return False
@@ -247,3 +250,10 @@ class Block:
 
 def _shows_a_call(progress: Progress) -> bool:
     return progress in (Progress.OPEN, Progress.COMPLETE, Progress.BROKEN)
+
+
+def _buffer_of(text: str) -> StringIO:
+    """A buffer that begins with the text. It takes a long call's pieces in less room than a list of them."""
+    buffer = StringIO()
+    buffer.write(text)
+    return buffer

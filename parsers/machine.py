@@ -31,7 +31,7 @@ from enum import Enum
 from parsers.arguments.json_lexer import WHITESPACE
 from parsers.arguments.style import Schema, Tools
 from parsers.block import Block
-from parsers.events import CallBegin, CallEnd, Content, Event, Malformed, Reasoning
+from parsers.events import CallArguments, CallBegin, CallEnd, Content, Event, Malformed, Reasoning
 from parsers.markers import first_marker, held_tail, may_become
 from parsers.prose import Prose
 from parsers.syntax import CallInside, CallSyntax, Span
@@ -130,15 +130,17 @@ class Parser:
 
     def _advance(self) -> bool:
         """Take a step, and say whether more can be done with the text at hand."""
-        if self._state is _State.START:
-            return self._read_start()
-        if self._state is _State.FIRST:
-            return self._read_first()
-        if self._state is _State.TEXT:
-            return self._read_text()
-        if self._state is _State.HELD:
-            return self._read_held()
-        return self._read_block()
+        match self._state:
+            case _State.BLOCK:
+                return self._read_block()
+            case _State.TEXT:
+                return self._read_text()
+            case _State.HELD:
+                return self._read_held()
+            case _State.FIRST:
+                return self._read_first()
+            case _State.START:
+                return self._read_start()
 
     def _take(self, length: int) -> str:
         taken, self._buffer = self._buffer[:length], self._buffer[length:]
@@ -230,7 +232,8 @@ class Parser:
         self._state = _State.TEXT
 
     def _read_block(self) -> bool:
-        self._say(self._block.read(self._take(len(self._buffer))))
+        text, self._buffer = self._buffer, ""
+        self._say(self._block.read(text))
         if self._block.over:
             self._state = _State.TEXT
             self._input.extendleft(reversed(_cut(self._block.rest)))
@@ -239,6 +242,9 @@ class Parser:
     def _say(self, events: Iterable[Event]) -> None:
         """Pass on what a block said, with the text around it."""
         for event in events:
+            if isinstance(event, CallArguments):
+                self._events.append(event)
+                continue
             if isinstance(event, Content):
                 self._events += self._prose.add(event.text)
                 continue
@@ -255,4 +261,6 @@ class Parser:
 
 
 def _cut(text: str) -> list[str]:
+    if len(text) <= _PIECE:
+        return [text]
     return [text[start : start + _PIECE] for start in range(0, len(text), _PIECE)]

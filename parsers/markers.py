@@ -18,8 +18,7 @@ def first_marker(text: str, markers: Sequence[str]) -> tuple[int, str]:
     best, found = -1, ""
     for marker in markers:
         # Only what begins before the best so far is still of interest: not to look further keeps it linear.
-        limit = len(text) if best < 0 else best + len(marker) - 1
-        at = text.find(marker, 0, limit)
+        at = text.find(marker) if best < 0 else text.find(marker, 0, best + len(marker) - 1)
         if at >= 0:
             best, found = at, marker
     return best, found
@@ -27,11 +26,15 @@ def first_marker(text: str, markers: Sequence[str]) -> tuple[int, str]:
 
 def held_tail(text: str, markers: Sequence[str]) -> int:
     """Length of the longest end of `text` that more text could complete to a marker."""
-    longest = max(map(len, markers), default=1) - 1
-    for length in range(min(longest, len(text)), 0, -1):
-        if may_become(text[-length:], markers):
-            return length
-    return 0
+    longest = 0
+    for marker in markers:
+        at = text.find(marker[0], 1 - len(marker)) if len(marker) > 1 else -1
+        while at >= 0:
+            if marker.startswith(text[at:]):
+                longest = max(longest, len(text) - at)
+                break
+            at = text.find(marker[0], at + 1)
+    return longest
 
 
 def may_become(text: str, markers: Sequence[str]) -> bool:

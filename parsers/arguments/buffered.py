@@ -42,13 +42,14 @@ class BufferedReader:
 
     def say_json(self, text: str) -> None:
         """The next piece of the arguments, which may be empty."""
-        self._pieces.append(text)
+        if text:
+            self._pieces.append(text)
 
     def _flush(self) -> None:
         """Make one step of the pieces."""
-        text = "".join(self._pieces)
-        self._pieces.clear()
-        if text:
+        if self._pieces:
+            text = "".join(self._pieces)
+            self._pieces.clear()
             self._steps.append(Arguments(text))
 
     def take(self, length: int) -> str:
@@ -74,11 +75,11 @@ class BufferedReader:
     def _pass_object(self) -> bool:
         end = self._lexer.read(self.buffer)
         self.say_json(self.take(end))
+        if self._lexer.progress.goes_on:
+            return False
         if self._lexer.progress is Progress.BROKEN:
             return self.end(Progress.BROKEN, Reason.BAD_JSON)
-        if self._lexer.progress is Progress.COMPLETE:
-            return self._then()
-        return False
+        return self._then()
 
     def complete(self) -> bool:
         """A mode: the call is complete where the last part ended."""

@@ -193,13 +193,14 @@ class JsonCallReader:
         return self._after_piece(self._lexer.read(text, at))
 
     def _after_piece(self, end: int) -> int:
+        if self._lexer.progress.goes_on:
+            return end
         if self._lexer.progress is Progress.BROKEN:
             return self._break(end)
-        if self._lexer.progress is Progress.COMPLETE:
-            self._mode = self._next
-            value = "".join(self._pieces)
-            self._pieces.clear()
-            self._settle(value)
+        self._mode = self._next
+        value = "".join(self._pieces)
+        self._pieces.clear()
+        self._settle(value)
         return end
 
     def _next(self, text: str, at: int) -> int:

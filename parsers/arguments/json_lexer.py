@@ -62,7 +62,7 @@ class JsonLexer:
         the text. The end of a bare number is seen only at the character after it.
         """
         at = start
-        while at < len(text) and self.progress is Progress.OPEN:
+        while at < len(text) and self.progress.goes_on:
             at = self._mode(text, at)
         return at
 

@@ -13,7 +13,7 @@ between `<tool_call>` and `</tool_call>`:
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from parsers.events import Reason
 from parsers.formats import Format
@@ -63,9 +63,9 @@ class Progress(Enum):
     PROSE = "prose"
     """No call stands here."""
 
-    @property
-    def goes_on(self) -> bool:
-        return self in (Progress.AROUND, Progress.UNDECIDED, Progress.OPEN)
+    def __init__(self, text: str) -> None:
+        # Asked for every piece of text, which is why it is not worked out then.
+        self.goes_on = text in ("around", "undecided", "open")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +86,7 @@ class Arguments:
 Step = Name | Arguments
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """What one `read` took from the text: `consumed` characters, and what they say.
 
     `consumed` is negative where the call turns out to have ended in text that was read before.

@@ -44,9 +44,9 @@ class TaggedReader(BufferedReader):
         """The value being read, where it is not passed on as it comes."""
         self._ending: list[str] = []
         """What looks like the end of a value, until what follows proves it."""
-        self._value_ends = tuple(dict.fromkeys((style.edge + style.value_end, style.value_end)))
         self._next_key = "\n" + style.key_begin
         """How the next argument begins where the end of a value is missing."""
+        self._value_markers = (style.edge + style.value_end, style.value_end, self._next_key)
 
     # The name.
 
@@ -185,10 +185,9 @@ class TaggedReader(BufferedReader):
         return True
 
     def _read_value(self) -> bool:
-        markers = (*self._value_ends, self._next_key)
-        at, marker = first_marker(self.buffer, markers)
+        at, marker = first_marker(self.buffer, self._value_markers)
         if at < 0:
-            self._pass(self.take(len(self.buffer) - held_tail(self.buffer, markers)))
+            self._pass(self.take(len(self.buffer) - held_tail(self.buffer, self._value_markers)))
             return False
         self._pass(self.take(at))
         if marker == self._next_key:
