@@ -49,6 +49,8 @@ class MarkerLetters:
     def spelled(self, event: Event) -> Event:
         """The event with markers in place of their letters."""
         match event:
+            case Content(text) | Reasoning(text) | CallArguments(_, text) if not self._stands_in(text):
+                return event
             case Content(text) | Reasoning(text):
                 return replace(event, text=self._spelled(text))
             case CallArguments(_, text):
@@ -57,6 +59,9 @@ class MarkerLetters:
                 return replace(event, raw=self._spelled(raw))
             case _:
                 return event
+
+    def _stands_in(self, text: str) -> bool:
+        return not text.isascii() and any(letter in text for _, letter in self.letters)
 
     def _spelled(self, text: str) -> str:
         for marker, letter in self.letters:
