@@ -25,6 +25,8 @@ class _State(Enum):
     """Where a call may stand, the first of the block or another."""
     CALL = "call"
     """Inside a call."""
+    BEHIND = "behind"
+    """Behind the only call of a block that nothing ends."""
     END = "end"
     """Where no further call stands: the end marker, if the model wrote one."""
     BROKEN = "broken"
@@ -78,9 +80,11 @@ class Block:
             self._events.append(self._malformed(Reason.TRUNCATED if truncated else Reason.UNCLOSED))
         elif self._owed:
             self._pay(text)
-        elif self._progress is Progress.UNDECIDED or not self._ended:
-            announced = truncated and self._begin and not self._ended
+        elif not self._ended:
+            announced = truncated and self._begin
             self._events.append(self._malformed(Reason.TRUNCATED) if announced else Content(text))
+        elif self._progress is Progress.UNDECIDED or not self._syntax.end:
+            self._say_text(self._syntax.behind(text))
         return self._take_events()
 
     def _new_reader(self) -> CallReader:
@@ -100,6 +104,8 @@ class Block:
                 return self._read_call()
             case _State.BROKEN:
                 return self._read_broken()
+            case _State.BEHIND:
+                return self._read_behind()
             case _:
                 return self._read_end()
 
@@ -156,10 +162,28 @@ class Block:
             self._events.append(CallEnd(self._index))
         else:
             self._owed = self._malformed(Reason.NO_NAME)
-        if self._syntax.ends_with_its_call:
-            self._pay("")
-            return self._leave(self._buffer)
-        return self._await_call()
+        if not self._syntax.ends_with_its_call:
+            return self._await_call()
+        self._pay("")
+        self._raw = _buffer_of("")
+        self._ended += 1
+        self._state = _State.BEHIND
+        return True
+
+    def _read_behind(self) -> bool:
+        """The block is over, but for markup that is written once too often."""
+        surplus = self._syntax.style.surplus
+        blank = len(self._buffer) - len(self._buffer.lstrip(WHITESPACE))
+        self._raw.write(self._buffer[:blank])
+        self._buffer = self._buffer[blank:]
+        if not self._buffer or may_become(self._buffer, surplus):
+            return False
+        again = next(filter(self._buffer.startswith, surplus), "")
+        if not again:
+            return self._leave(self._raw.getvalue() + self._buffer)
+        self._raw = _buffer_of("")
+        self._buffer = self._buffer[len(again) :]
+        return True
 
     def _await_call(self) -> bool:
         """A call is over, well or not: another may follow."""
@@ -186,9 +210,14 @@ class Block:
             self._raw = _buffer_of(text[at:])
 
     def _find_no_call(self) -> bool:
+        # The reader may have taken the first characters of a marker for what stands around calls.
+        around = self._raw.getvalue()
+        kept = len(around) - held_tail(around, self._syntax.markers)
         if not self._ended:
-            self._say_text(self._raw.getvalue())
-            return self._leave(self._buffer)
+            kept = max(kept, 1)
+            self._say_text(around[:kept])
+            return self._leave(around[kept:] + self._buffer)
+        self._raw, self._buffer = _buffer_of(around[:kept]), around[kept:] + self._buffer
         self._state = _State.END
         return True
 
@@ -203,38 +232,36 @@ class Block:
         if self._owed:
             self._pay(around)
         elif not self._buffer.startswith(self._syntax.markers):
-            self._say_text(self._behind(around))
+            self._say_text(self._syntax.behind(around))
         return self._leave(self._buffer)
 
     def _say_text(self, text: str) -> None:
         if text:
             self._events.append(Content(text))
 
-    def _behind(self, around: str) -> str:
-        """What of the text behind a call is not markup."""
-        trail = self._syntax.trail.strip(WHITESPACE)
-        text = around.lstrip(WHITESPACE)
-        return text[len(trail) :] if trail and text.startswith(trail) else around
-
     def _break(self) -> bool:
         """Look for a marker from where the call began: a string that never ends may have hidden it.
 
         No call can be found in what was a string after all: the quotes it needs would stand escaped there.
         """
-        text = self._raw.getvalue() + self._buffer
+        text = self._raw.getvalue()
         # The markers that the call itself begins with are not what it ends at.
         kept = len(self._begin) if not self._ended else 0
         opening = text.find(self._syntax.style.opening, kept)
         kept = opening + len(self._syntax.style.opening) if opening >= 0 else kept
-        self._raw, self._buffer = _buffer_of(text[:kept]), text[kept:]
+        landmarks = self._syntax.landmarks
+        at, marker = first_marker(text[kept:], landmarks)
+        kept = kept + at if marker else len(text) - held_tail(text[kept:], landmarks)
+        self._raw, self._buffer = _buffer_of(text[:kept]), text[kept:] + self._buffer
         self._state = _State.BROKEN
         return True
 
     def _read_broken(self) -> bool:
-        landmarks, style = self._syntax.landmarks, self._syntax.style
-        at, marker = first_marker(self._buffer, landmarks)
+        style, heads = self._syntax.style, self._syntax.heads(self._tools)
+        markers = (*self._syntax.landmarks, *heads)
+        at, marker = first_marker(self._buffer, markers)
         if at < 0:
-            at = len(self._buffer) - held_tail(self._buffer, landmarks)
+            at = len(self._buffer) - held_tail(self._buffer, markers)
         elif marker in (self._syntax.end, style.closing):
             at += len(marker)
         self._raw.write(self._buffer[:at])
@@ -245,7 +272,7 @@ class Block:
             self._owed = self._malformed(Reason.BAD_JSON)
             return self._await_call()
         self._events.append(self._malformed(Reason.BAD_JSON))
-        return self._leave(self._buffer)
+        return self._await_call() if marker in heads else self._leave(self._buffer)
 
 
 def _shows_a_call(progress: Progress) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
+from parsers.arguments.json_lexer import WHITESPACE
 from parsers.arguments.style import ArgumentStyle
 
 
@@ -83,6 +84,26 @@ class CallSyntax:
         if self.begin:
             return ()
         return tuple(self.lead + cue for name in names if (cue := self.style.cue(name)))
+
+    def heads(self, names: Iterable[str]) -> tuple[str, ...]:
+        """What tells of another call of these names in a block, where no marker does."""
+        if self.begin and self.joint is None:
+            return ()
+        return tuple(head for name in names if (head := self.style.head(name)))
+
+    def behind(self, text: str) -> str:
+        """What of the text behind a call, where no further one follows, is not markup."""
+        around = (self.trail.strip(WHITESPACE), (self.joint or "").strip(WHITESPACE))
+        markup = tuple(filter(None, (*around, *self.style.surplus)))
+        at = end = 0
+        while at < len(text):
+            if mark := next((mark for mark in markup if text.startswith(mark, at)), ""):
+                at = end = at + len(mark)
+            elif text[at] in WHITESPACE:
+                at += 1
+            else:
+                break
+        return text[end:]
 
     @property
     def ends_with_its_call(self) -> bool:

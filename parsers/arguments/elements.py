@@ -46,6 +46,8 @@ class Elements:
 
     mark: str
 
+    surplus = ()
+
     @property
     def opening(self) -> str:
         return self.mark + "<invoke name="
@@ -55,6 +57,9 @@ class Elements:
         return self.mark + "</invoke>"
 
     def cue(self, _name: str) -> str:
+        return ""
+
+    def head(self, _name: str) -> str:
         return ""
 
     def frame(self, tool: CallableTool) -> Frame:

@@ -38,9 +38,13 @@ class JsonCall:
 
     opening = ""
     closing = ""
+    surplus = ("}", "]", "```")
 
     def cue(self, _name: str) -> str:
         return ""
+
+    def head(self, name: str) -> str:
+        return "{" + (f'"{self.number}": "' if self.number else self._name_and_key(name))
 
     def frame(self, tool: CallableTool) -> Frame:
         if not self.number:

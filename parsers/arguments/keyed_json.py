@@ -23,9 +23,13 @@ class KeyedJson:
 
     opening = ""
     closing = ""
+    surplus = ("}", "]", "```")
 
     def cue(self, _name: str) -> str:
         return ""
+
+    def head(self, name: str) -> str:
+        return _before(name) + "{"
 
     def frame(self, tool: CallableTool) -> Frame:
         return Frame(_before(tool.name), tool.arguments, "}")

@@ -189,6 +189,10 @@ class LiteralCall:
 
     opening = ""
     closing = ""
+    surplus = ()
+
+    def head(self, _name: str) -> str:
+        return ""
 
     def cue(self, name: str) -> str:
         return self.prefix + name + self.begin

@@ -98,7 +98,12 @@ class NamedJson:
     fence: str = ""
     after: str = ""
 
+    surplus = ("}",)
+
     def cue(self, _name: str) -> str:
+        return ""
+
+    def head(self, _name: str) -> str:
         return ""
 
     def frame(self, tool: CallableTool) -> Frame:

@@ -133,8 +133,17 @@ class ArgumentStyle(Protocol):
         """The marker that every call ends with, or empty."""
         ...
 
+    @property
+    def surplus(self) -> tuple[str, ...]:
+        """What models may write behind a call though nothing has begun that it would end."""
+        ...
+
     def cue(self, name: str, /) -> str:
         """The text that by itself tells of a call of `name`, without any marker; empty if there is none."""
+        ...
+
+    def head(self, name: str, /) -> str:
+        """What a call of `name` begins with where it has no marker, if that tells of one; else empty."""
         ...
 
     def frame(self, tool: CallableTool, /) -> Frame:

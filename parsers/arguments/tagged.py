@@ -49,7 +49,14 @@ class Tagged:
     quote: str = ""
     flag: tuple[str, str] = ("", "")
 
+    @property
+    def surplus(self) -> tuple[str, ...]:
+        return (self.closing,)
+
     def cue(self, _name: str) -> str:
+        return ""
+
+    def head(self, _name: str) -> str:
         return ""
 
     def frame(self, tool: CallableTool) -> Frame:

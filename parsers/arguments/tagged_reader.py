@@ -198,11 +198,13 @@ class TaggedReader(BufferedReader):
 
     def _read_next_key(self) -> bool:
         """An argument in a value is text, unless it is one that the call still lacks."""
-        at = self.buffer.find(self._style.value_marker, len(self._next_key))
-        too_long = _is_too_long(at, self.buffer)
-        if at < 0 and not too_long:
+        value_marker, value_end = self._style.value_marker, self._style.value_end
+        rest = self.buffer[len(self._next_key) :]
+        at, marker = first_marker(rest, (value_marker, value_end))
+        is_none = marker == value_end or _is_too_long(at, rest)
+        if not marker and not is_none:
             return False
-        key, _ = self._style.read_key("" if too_long else self.buffer[len(self._next_key) : at])
+        key, _ = self._style.read_key("" if is_none else rest[:at])
         if self._parameters.has(key) and key not in self._given:
             self._settle()
         else:

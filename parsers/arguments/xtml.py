@@ -33,6 +33,8 @@ class Xtml:
     close: str = "<|close|>"
     sep: str = "<|sep|>"
 
+    surplus = ()
+
     @property
     def opening(self) -> str:
         return self.begin("call")
@@ -48,6 +50,9 @@ class Xtml:
         return self.close + tag + self.sep
 
     def cue(self, _name: str) -> str:
+        return ""
+
+    def head(self, _name: str) -> str:
         return ""
 
     def frame(self, tool: CallableTool) -> Frame:

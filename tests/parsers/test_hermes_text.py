@@ -44,7 +44,7 @@ WHITESPACE = {
     "text after calls": ("A CALL B CALL\nC\n", "A B\nC\n"),
     "fence around a call": ("```json\nCALL\n```", "```json\n```"),
     "text behind a call that was not closed": ('<tool_call>{"name": "f"}\nDone.', "\nDone."),
-    "brace behind a call that was not closed": ('<tool_call>{"name": "f"}} x', "} x"),
+    "brace too many behind a call that was not closed": ('<tool_call>{"name": "f"}} x', " x"),
 }
 
 
