@@ -23,7 +23,7 @@ CALLS = [("f", {"a": "é 🚀"}), ("g", {}), ("f", {"a": ""})]
 
 
 def markers_of(family: Family) -> list[str]:
-    """The markers of a family as a vocabulary might list them: whole, or in the parts that its record names."""
+    """The markers of a family as a vocabulary lists them: whole, or in the parts that its record names."""
     span = family.reasoning
     whole = {*family.call.landmarks, *([span.begin, span.end] if span else [])}
     parts = {text for text in spellings(family) if len(text) > 3 and any(text in marker for marker in whole)}
