@@ -20,12 +20,13 @@ def check_schema(schema: Any, *, param: str, name: str) -> InstanceValidator:
     the client wrote it: `tools[0].function.parameters`, or `response_format.json_schema.schema`.
     """
     try:
-        return _check(schema, tool=is_tool(param))
+        return validator_of(schema, tool=is_tool(param))
     except SchemaError as error:
         raise schema_refused(error, param=param, name=name) from error
 
 
-def _check(schema: Any, *, tool: bool) -> InstanceValidator:
+def validator_of(schema: Any, *, tool: bool) -> InstanceValidator:
+    """As `check_schema`, but raises `SchemaError`. With `tool` the schema must describe an object."""
     if not isinstance(schema, dict | bool):
         raise SchemaError("#", f"a schema is an object or a boolean, not {_kind(schema)}")
     document = Document.load(schema)

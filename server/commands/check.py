@@ -1,0 +1,179 @@
+r"""`strictcall check`: what a server will make of a JSON Schema, before any model sees it.
+
+    $ strictcall check order.json
+    pointer              keyword      handling  why
+    #                    type         mask
+    #/properties/tags    uniqueItems  check     the mask does not compare items
+    …
+    23 constraints: 22 by the mask, 1 checked afterwards. Compiled in 3.1 ms.
+
+`--instance` says whether a value fits, and what is wrong with it. With `--jsonl` every line of the input is
+`{"schema": …, "instance"?: …, "strict"?: false}`, and every line of the output what was found.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import xgrammar
+
+from server.schema.check import validator_of
+from server.schema.document import SchemaError
+from server.schema.instance import InstanceError, NotJsonError, parse_json
+from server.schema.plan import SchemaPlan, SchemaPlanner
+from server.schema.report import Handling, Row, report
+from server.schema.trial import MaskTrial, byte_tokens
+from server.terminal import CommandError, say
+
+HEAD = ("pointer", "keyword", "handling", "why")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What was found of one schema, and of a value if there is one. `error`: why the schema is refused."""
+
+    error: Mapping[str, str] | None = None
+    plan: tuple[Row, ...] = ()
+    mask_accepts: bool | None = None
+    valid: bool | None = None
+    errors: tuple[InstanceError, ...] = ()
+    compile_ms: float | None = None
+
+    def as_json(self) -> str:
+        rows = [{**asdict(row), "handling": row.handling.value} for row in self.plan]
+        found = {"accepted": self.error is None, **asdict(self), "plan": rows}
+        return json.dumps(found, ensure_ascii=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A schema, and the text of a value, if any. `strict`: objects have the keys that they declare only."""
+
+    schema: Any
+    instance: str | None = None
+    strict: bool = False
+
+
+def run(argv: Sequence[str]) -> int:
+    options = _arguments().parse_args(argv)
+    checker = Checker(_tokens(options.tokenizer))
+    if options.jsonl:
+        for line in filter(str.strip, sys.stdin):
+            say(_answer(line, checker))
+        return 0
+    if options.schema is None:
+        raise CommandError("Name the file of a schema, or give lines on standard input with --jsonl.")
+    instance = None if options.instance is None else _text(options.instance)
+    finding = checker.find(Question(_schema(options.schema), instance, strict=options.strict))
+    for line in [finding.as_json()] if options.json else _lines(finding):
+        say(line)
+    return 0 if finding.error is None and finding.valid is not False else 1
+
+
+def _arguments() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="strictcall check",
+        description="Say who holds each constraint of a JSON Schema: the mask, or the check after it.",
+    )
+    parser.add_argument("schema", type=Path, nargs="?", metavar="SCHEMA", help="a file with a JSON Schema")
+    parser.add_argument("--instance", type=Path, metavar="FILE", help="a JSON value to check against it")
+    parser.add_argument(
+        "--strict", action="store_true", help="close objects that do not say so, as strict tools do"
+    )
+    parser.add_argument("--tokenizer", metavar="DIR", help="compile for this model's vocabulary")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print JSON in place of the table")
+    form.add_argument("--jsonl", action="store_true", help="read one schema from each line instead")
+    return parser
+
+
+class Checker:
+    """Answers questions, and remembers the schemas it has seen."""
+
+    def __init__(self, tokens: xgrammar.TokenizerInfo) -> None:
+        self._tokens = tokens
+        self._planner = SchemaPlanner()
+        self._compiled: tuple[SchemaPlan, MaskTrial] | None = None
+
+    def find(self, question: Question) -> Finding:
+        try:
+            validator_of(question.schema, tool=False)
+            plan = self._planner.plan(question.schema, closed=question.strict)
+            mask = self._mask(plan)
+        except SchemaError as error:
+            return Finding(error={"pointer": error.pointer, "message": error.message})
+        rows = report(question.schema, plan)
+        if question.instance is None:
+            return Finding(plan=rows, compile_ms=mask.compile_ms)
+        try:
+            value = parse_json(question.instance)
+        except NotJsonError as error:
+            return Finding(None, rows, False, False, (error.error,), mask.compile_ms)
+        errors = tuple(plan.validator.errors(value))
+        return Finding(None, rows, mask.accepts(value), not errors, errors, mask.compile_ms)
+
+    def _mask(self, plan: SchemaPlan) -> MaskTrial:
+        """The mask, which is kept for the next question: values of one schema come one after the other."""
+        if self._compiled is None or self._compiled[0] is not plan:
+            self._compiled = plan, MaskTrial(plan.format, self._tokens)
+        return self._compiled[1]
+
+
+def _lines(finding: Finding) -> Iterator[str]:
+    """The finding as a table for people."""
+    if finding.error is not None:
+        yield f"refused: {finding.error['message']} ({finding.error['pointer']})"
+        return
+    cells = [HEAD, *((row.pointer, row.keyword, row.handling.value, row.why) for row in finding.plan)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for line in cells:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+    masked = sum(row.handling is Handling.MASK for row in finding.plan)
+    checked = len(finding.plan) - masked
+    yield (
+        f"{len(finding.plan)} constraints: {masked} by the mask, {checked} checked afterwards. "
+        f"Compiled in {finding.compile_ms} ms."
+    )
+    if finding.valid is not None:
+        yield "The value fits." if finding.valid else "The value does not fit:"
+        yield from (f"  {error.path}: {error.message}" for error in finding.errors)
+
+
+def _answer(line: str, checker: Checker) -> str:
+    try:
+        asked = json.loads(line)
+        schema = asked["schema"]
+    except (ValueError, TypeError, KeyError):
+        wrong = {"pointer": "#", "message": "A line is a JSON object with a 'schema'."}
+        return Finding(error=wrong).as_json()
+    instance = json.dumps(asked["instance"], ensure_ascii=False) if "instance" in asked else None
+    return checker.find(Question(schema, instance, strict=bool(asked.get("strict")))).as_json()
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CommandError(f"{path} cannot be read: {error}") from error
+
+
+def _schema(path: Path) -> Any:
+    try:
+        return json.loads(_text(path))
+    except ValueError as error:
+        raise CommandError(f"{path} is not JSON: {error}") from error
+
+
+def _tokens(tokenizer: str | None) -> xgrammar.TokenizerInfo:
+    if tokenizer is None:
+        return byte_tokens()
+    from transformers import AutoTokenizer
+
+    try:
+        return xgrammar.TokenizerInfo.from_huggingface(AutoTokenizer.from_pretrained(tokenizer))
+    except (OSError, ValueError) as error:
+        raise CommandError(f"The tokenizer {tokenizer} cannot be loaded: {error}") from error

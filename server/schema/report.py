@@ -1,0 +1,66 @@
+"""What becomes of each constraint of a schema, as rows for people.
+
+report({"type": "array", "uniqueItems": True}, plan)
+# (Row("#", "type", Handling.MASK, ""), Row("#", "uniqueItems", Handling.CHECK, "items are not compared"))
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from server.schema.document import Document, Located
+from server.schema.plan import SchemaPlan
+
+ASSERTIONS = frozenset(
+    {
+        *("type", "enum", "const", "$ref", "$dynamicRef", "$recursiveRef"),
+        *("allOf", "anyOf", "oneOf", "not", "if", "then", "else"),
+        *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+        *("minLength", "maxLength", "pattern", "format"),
+        *("items", "prefixItems", "additionalItems", "unevaluatedItems", "minItems", "maxItems"),
+        *("uniqueItems", "contains", "minContains", "maxContains"),
+        *("properties", "patternProperties", "additionalProperties", "unevaluatedProperties"),
+        *("propertyNames", "required", "minProperties", "maxProperties"),
+        *("dependencies", "dependentRequired", "dependentSchemas"),
+    }
+)
+"""The keywords that can make a value wrong. All others describe."""
+
+
+class Handling(Enum):
+    """Who holds a constraint."""
+
+    MASK = "mask"
+    """Nothing else can be written."""
+    CHECK = "check"
+    """The mask lets pass what breaks it; the finished value is checked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One constraint: where it stands (`#/properties/a`), its keyword, who holds it, and why not the mask."""
+
+    pointer: str
+    keyword: str
+    handling: Handling
+    why: str = ""
+
+
+def report(schema: Any, plan: SchemaPlan) -> tuple[Row, ...]:
+    """Return a row for each constraint, in the schema's order, and for what else the mask lets pass."""
+    unmasked = {(entry.pointer, entry.keyword): entry.why for entry in plan.unmasked}
+    rows = []
+    for node in sorted(Document.load(schema).walk(), key=lambda node: node.pointer):
+        for keyword in _assertions(node):
+            why = unmasked.pop((node.pointer, keyword), None)
+            handling = Handling.MASK if why is None else Handling.CHECK
+            rows.append(Row(node.pointer, keyword, handling, why or ""))
+    # What the plan names otherwise than the schema does: an older spelling, or a key that is written twice.
+    rest = (Row(pointer, keyword, Handling.CHECK, why) for (pointer, keyword), why in unmasked.items())
+    return (*rows, *rest)
+
+
+def _assertions(node: Located) -> list[str]:
+    if not isinstance(node.schema, dict):
+        return []
+    return [keyword for keyword in node.schema if keyword in ASSERTIONS]

@@ -1,0 +1,55 @@
+"""The rows of a report: every constraint once, with who holds it."""
+
+from typing import Any
+
+import pytest
+
+from server.schema.plan import SchemaPlanner
+from server.schema.report import Handling, Row, report
+
+
+def rows(schema: Any, *, closed: bool = True) -> tuple[Row, ...]:
+    return report(schema, SchemaPlanner().plan(schema, closed=closed))
+
+
+def test_constraints_are_told_from_descriptions() -> None:
+    """A title can make no value wrong."""
+    schema = {"title": "T", "type": "object", "properties": {"a": {"type": "null", "description": "A"}}}
+
+    assert rows(schema) == (
+        Row("#", "type", Handling.MASK),
+        Row("#", "properties", Handling.MASK),
+        Row("#/properties/a", "type", Handling.MASK),
+    )
+
+
+def test_what_the_mask_lets_pass_says_why() -> None:
+    """Only that is left to the check."""
+    items, unique, *_ = rows({"type": "array", "uniqueItems": True})
+
+    assert items == Row("#", "type", Handling.MASK)
+    assert (unique.keyword, unique.handling) == ("uniqueItems", Handling.CHECK)
+    assert "compare" in unique.why
+
+
+@pytest.mark.parametrize(
+    ("schema", "keyword"),
+    [
+        ({"type": "object", "additionalProperties": True}, "duplicate_key"),
+        (
+            {
+                "$schema": "http://json-schema.org/draft-07/schema#",
+                "type": "object",
+                "properties": {"a": True, "b": True},
+                "dependencies": {"a": ["b"]},
+            },
+            "dependencies",
+        ),
+    ],
+)
+def test_nothing_that_is_checked_is_left_out(schema: Any, keyword: str) -> None:
+    """What the schema spells otherwise, or not at all, stands at the end."""
+    checked = [row for row in rows(schema, closed=False) if row.handling is Handling.CHECK]
+
+    assert keyword in {row.keyword for row in checked}
+    assert all(row.why for row in checked)
