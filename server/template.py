@@ -29,7 +29,7 @@ from server.placeholders import FIRST, LAST
 from server.tool_places import PLACES, Place, Put, Turn
 from server.traits import TOOL, TOOL_NAME, USER, Traits, probe
 from server.vocabulary import SPECIAL_ROLES
-from templates import read_template
+from templates import CONTRADICTED, read_template
 
 RENDER_ERRORS = (
     jinja2.TemplateError,
@@ -144,10 +144,11 @@ def choose_template(own: str | None, family_name: str) -> ChatTemplate:
         except TemplateLoadError as error:
             problem = str(error)
         else:
-            problem = f"the model's own does not show {'calls' if template.traits.tools else 'tools'}"
-            if template.traits.tools and template.traits.calls:
+            problem = _problem(template, family_name)
+            if not problem:
                 return template
-            if template.traits.tools and template.traits.text_calls and family_name not in FORMS:
+            traits = template.traits
+            if traits.tools and traits.text_calls and not traits.calls and family_name not in FORMS:
                 template.origin += ", with earlier calls written into the text of their turns"
                 return template
     ours = read_template(family_name)
@@ -165,6 +166,15 @@ def choose_template(own: str | None, family_name: str) -> ChatTemplate:
         f", without {missing}: it does not show them, and the family {family_name} has none of ours"
     )
     return template
+
+
+def _problem(template: ChatTemplate, family_name: str) -> str:
+    """Return what speaks against the model's own template, "" if nothing does."""
+    if not template.traits.tools:
+        return "the model's own does not show tools"
+    if not template.traits.calls:
+        return "the model's own does not show calls"
+    return "the model's own asks for calls in another form" if family_name in CONTRADICTED else ""
 
 
 def _kept(template: ChatTemplate) -> dict[str, str]:

@@ -7,6 +7,9 @@ read_section("generic")      # the text of generic.txt
 
 from importlib.resources import files
 
+CONTRADICTED = frozenset({"llama4_pythonic"})
+"""Families whose models' own templates ask for calls in another form than the models were trained on."""
+
 
 def read_template(family_name: str) -> str | None:
     """Return the source of our template for a family, None if there is none."""

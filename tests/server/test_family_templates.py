@@ -10,7 +10,7 @@ from server.tool_places import Turn
 from server.traits import CallIds
 from templates import read_template
 
-OURS = ("deepseek_v3", "deepseek_v31", "hermes", "kimi_k2")
+OURS = ("deepseek_v3", "deepseek_v31", "hermes", "kimi_k2", "llama4_pythonic")
 WEATHER = {"type": "object", "properties": {"city": {"type": "string"}}}
 TOOL = {
     "type": "function",
@@ -132,6 +132,36 @@ def test_deepseek_v3_marks_each_round_of_calls_and_results() -> None:
     prompt = ours("deepseek_v3").render([*CONVERSATION, *CONVERSATION[2:]])
 
     assert prompt == f"Be brief.<｜User｜>Rain?<｜Assistant｜>{calls}{result}{calls}{result}"
+
+
+def test_llama_4_is_asked_for_python_whatever_its_own_template_asks_for() -> None:
+    """Mask and parser are for Python; the model's own template, which shows JSON, would contradict them."""
+    own = (
+        "{{ '<|python_start|>' if false }}{{ tools | tojson if tools }}"
+        "{% for m in messages %}{{ m.content }}{{ m.tool_calls | tojson if m.tool_calls }}{% endfor %}"
+    )
+    template = choose_template(own, "llama4_pythonic")
+    prompt = template.render(CONVERSATION)
+
+    assert "asks for calls in another form" in template.origin
+    assert prompt == (
+        "<|header_start|>system<|header_end|>\n\nBe brief.<|eot|>"
+        "<|header_start|>user<|header_end|>\n\nRain?<|eot|>"
+        "<|header_start|>assistant<|header_end|>\n\n[weather(city='Łódź'), weather(city='Rio')]<|eot|>"
+        "<|header_start|>ipython<|header_end|>\n\nwet<|eot|>"
+        "<|header_start|>ipython<|header_end|>\n\ndry<|eot|>"
+        "<|header_start|>assistant<|header_end|>\n\n"
+    )
+
+
+def test_llama_3_2_has_the_marks_of_its_own_vocabulary() -> None:
+    """The same calls, between the turns of Llama 3."""
+    prompt = ours("llama4_pythonic").render(CONVERSATION[1:2], arguments={"eos_token": "<|eot_id|>"})
+
+    assert prompt == (
+        "<|start_header_id|>user<|end_header_id|>\n\nRain?<|eot_id|>"
+        "<|start_header_id|>assistant<|end_header_id|>\n\n"
+    )
 
 
 SHOWS_NO_CALLS = (

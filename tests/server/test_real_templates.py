@@ -11,6 +11,7 @@ import pytest
 
 from parsers.family import Family
 from server import renderer
+from server.call_ids import CallIdForm, form_of
 from server.families import choose
 from server.rehearsal import rehearse
 from server.render import template_turns
@@ -80,6 +81,18 @@ def test_text_beside_calls_is_there(chosen: Chosen) -> None:
     }
 
     assert without == NO_TEXT_BESIDE_CALLS
+
+
+def test_ids_of_other_servers_have_the_form_of_the_family(chosen: Chosen) -> None:
+    """Where a family has a form of its own for ids, call and result have the same one of that form."""
+    foreign = "call_0123456789abcdef01234567"
+    conversation = (USER, calls(call(foreign, '{"city": "Ulm"}')), result(foreign, "rain"))
+    for page, prompt in prompts(chosen, *conversation):
+        template, family = chosen[page]
+        if form_of(family.name, template.traits.call_ids) is not CallIdForm.UNIQUE:
+            assert (page, foreign in prompt) == (page, False)
+    for page in ("Kimi-K2-Instruct", "moonshotai-Kimi-K2"):
+        assert "## Return of functions.get_weather:0" in dict(prompts(chosen, *conversation))[page]
 
 
 def test_system_messages_are_there_wherever_they_stand(chosen: Chosen) -> None:
