@@ -46,8 +46,7 @@ def structural_tag(
 
 def with_envelopes(answer: Format, envelopes: Sequence[Envelope]) -> Format:
     """The answer as it is, or in one of the envelopes."""
-    around = [tag(envelope.begin, answer, envelope.end) for envelope in envelopes if envelope.begin]
-    return either([answer, *around])
+    return either([answer, *(tag(envelope.begin, answer, envelope.end) for envelope in envelopes)])
 
 
 def _body(

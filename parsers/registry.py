@@ -1,6 +1,7 @@
 """The families that are built in: `find("hermes")` gives the record of `parsers/families/hermes.py`."""
 
 from parsers.families.apertus import APERTUS
+from parsers.families.apriel import APRIEL
 from parsers.families.cohere_command import COHERE_COMMAND
 from parsers.families.deepseek_v3 import DEEPSEEK_V3
 from parsers.families.deepseek_v4 import DEEPSEEK_V4
@@ -42,6 +43,7 @@ from parsers.family import Family
 FAMILIES: tuple[Family, ...] = (
     HERMES,
     APERTUS,
+    APRIEL,
     COHERE_COMMAND,
     DEEPSEEK_V3,
     DEEPSEEK_V31,

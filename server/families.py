@@ -46,6 +46,7 @@ SIGNS = (
     Sign("glm47", ("<tool_call>", '"</arg_key>" -}}')),
     Sign("glm45", ("<tool_call>", "<arg_key>")),
     Sign("minimax_m1", ("<tool_calls>", "<beginning_of_sentence>")),
+    Sign("apriel", ("<tool_calls>[", "[BEGIN FINAL RESPONSE]")),
     Sign("hunyuan_a13b", ("<tool_calls>[",)),
     Sign("hy3", ("<tool_calls{}>", "<tool_sep{}>")),
     Sign("nemotron_nano_v2", ("<TOOLCALL>",)),

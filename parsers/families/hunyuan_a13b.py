@@ -1,4 +1,4 @@
-"""Hunyuan A13B, Jamba, Apriel 1.5 and 1.6: an array of calls in tags.
+"""Hunyuan A13B, Jamba: an array of calls in tags.
 
 <tool_calls>[{"name": "get_weather", "arguments": {"city": "Paris"}}]</tool_calls>
 """

@@ -11,7 +11,7 @@ from server.families import SIGNS, choose, find_sign
 
 FAMILY_OF = {
     "Apertus-8B-Instruct": "apertus",
-    "Apriel-1.6-15b-Thinker-fixed": "hunyuan_a13b",
+    "Apriel-1.6-15b-Thinker-fixed": "apriel",
     "Bielik-11B-v3.0-Instruct": "hermes",
     "ByteDance-Seed-OSS": "seed_oss",
     "Cohere2MoE": "cohere_command",
@@ -68,7 +68,7 @@ FAMILY_OF = {
     "poolside-Laguna-XS-2.1": "glm45",
     "poolside-Laguna-XS.2": "glm45",
     "tencent-Hy3": "hy3",
-    "unsloth-Apriel-1.5": "hunyuan_a13b",
+    "unsloth-Apriel-1.5": "apriel",
     "unsloth-mistral-Devstral-Small-2507": "mistral_v13",
 }
 """Real templates, by the form in which their models write calls."""
@@ -118,6 +118,8 @@ def test_real_templates_show_their_family(model_data: Path) -> None:
         ("seed_oss", "<seed:tool_call>\n<function={{ name }}>"),
         ("minimax_m2", "<minimax:tool_call>\n<invoke name="),
         ("kimi_k2", "<|tool_calls_section_begin|>"),
+        ("hunyuan_a13b", "{{ '<tool_calls>[' + calls + ']</tool_calls>' }}"),
+        ("apriel", "{{ '<tool_calls>[' + calls }}{{ thoughts + '[BEGIN FINAL RESPONSE]' }}"),
         ("apertus", "{{ '<|tools_prefix|>[' + calls }}"),
         ("kimi_k3", "{{ '<|open|>' + tag + '<|sep|>' }}{{ '<|close|>' }}"),
         ("cohere_command", "<|START_ACTION|>[{{ calls }}]<|END_ACTION|>"),
