@@ -32,6 +32,7 @@ from server.schema.check import schema_refused
 from server.schema.document import SchemaError
 from server.schema.instance import InstanceValidator
 from server.schema.plan import Root, SchemaPlanner
+from server.schema.report import outside_json
 from server.schema.unmasked import Unmasked
 from server.settings import ToolMask
 
@@ -135,11 +136,12 @@ def _call_rule(
         plan = planner.plan(schema, closed=True, root=Root.OBJECT)
     except SchemaError as error:
         raise schema_refused(error, param=param, name=tool.name) from error
+    if holds_format(style):
+        return CallRule(tool, plan.format, validator, Held.SCHEMA, streams=plan.exact, unmasked=plan.unmasked)
     # A style's own format holds less than the plan, so such calls are checked before any of them is sent.
-    streams = plan.exact and holds_format(style)
-    rule = CallRule(tool, plan.format, validator, Held.SCHEMA, streams=streams, unmasked=plan.unmasked)
-    if not holds_format(style):
-        check_arguments(style, _callable(rule), param=param)
+    unmasked = outside_json(schema, plan)
+    rule = CallRule(tool, plan.format, validator, Held.SCHEMA, streams=False, unmasked=unmasked)
+    check_arguments(style, _callable(rule), param=param)
     return rule
 
 

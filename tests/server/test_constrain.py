@@ -7,6 +7,8 @@ import pytest
 import xgrammar as xgr
 
 from parsers.families.hermes import HERMES
+from parsers.families.qwen3_coder import QWEN3_CODER
+from parsers.family import Family
 from server.constrain import Constraint, constrain
 from server.errors import ApiError, Code
 from server.labels import Held
@@ -64,11 +66,15 @@ def compiler() -> xgr.GrammarCompiler:
 
 
 def masked(
-    *tools: ToolDefinition, mask: ToolMask = ToolMask.ENVELOPE, thinking: bool = False, **fields: Any
+    *tools: ToolDefinition,
+    mask: ToolMask = ToolMask.ENVELOPE,
+    thinking: bool = False,
+    family: Family = HERMES,
+    **fields: Any,
 ) -> Constraint:
     request = Request("r", "chat", "m", (Message("user", "Hi"),), tools=tools, **fields)
     return constrain(
-        request, family=HERMES, planner=SchemaPlanner(), tool_mask=mask, max_calls=3, opens_reasoning=thinking
+        request, family=family, planner=SchemaPlanner(), tool_mask=mask, max_calls=3, opens_reasoning=thinking
     )
 
 
@@ -254,6 +260,20 @@ def test_calls_stream_under_an_exact_mask_only() -> None:
     }
     assert [(entry.pointer, entry.keyword) for entry in constraint.unmasked] == [
         ("#/properties/tags", "uniqueItems")
+    ]
+
+
+def test_what_a_mask_of_tags_does_not_hold_is_named() -> None:
+    """A plan that is exact as JSON is not, where arguments are written otherwise; the call waits."""
+    short = {"type": "object", "properties": {"a": {"type": "string", "maxLength": 3}}, "required": ["a"]}
+    tool = ToolDefinition("f", parameters=short, strict=True, param="tools[0].function")
+
+    rules = [masked(tool, choice=AUTO, family=family).calls["f"] for family in (HERMES, QWEN3_CODER)]
+
+    assert [rule.streams for rule in rules] == [True, False]
+    assert [[(entry.pointer, entry.keyword) for entry in rule.unmasked] for rule in rules] == [
+        [],
+        [("#/properties/a", "maxLength")],
     ]
 
 
