@@ -8,7 +8,7 @@ from parsers.registry import find
 from server.template import ChatTemplate, choose_template
 from server.tool_places import Turn
 from server.traits import CallIds
-from templates import read_template
+from templates import CONTRADICTED, read_template
 
 OURS = ("deepseek_v3", "deepseek_v31", "hermes", "kimi_k2", "llama4_pythonic")
 WEATHER = {"type": "object", "properties": {"city": {"type": "string"}}}
@@ -87,6 +87,19 @@ def test_deepseek_goes_on_right_behind_the_results() -> None:
     )
 
 
+def test_deepseek_is_told_of_tools_as_its_model_card_says() -> None:
+    """Behind the system message, with a blank line between, and nothing behind it."""
+    prompt = ours("deepseek_v31").render(CONVERSATION[:2], tools=[TOOL])
+    head, _, rest = prompt.partition("\n\nIMPORTANT: ")
+
+    assert head == (
+        "Be brief.\n\n## Tools\nYou have access to the following tools:\n\n"
+        "### weather\nDescription: Look outside.\n\n"
+        'Parameters: {"type": "object", "properties": {"city": {"type": "string"}}}'
+    )
+    assert rest.endswith("without separators or spaces<｜User｜>Rain?<｜Assistant｜></think>")
+
+
 @pytest.mark.parametrize(("thinking", "end"), [(True, "<think>"), (False, "</think>")])
 def test_deepseek_thinks_if_it_is_asked_to(thinking: bool, end: str) -> None:
     """The prompt opens the thought, or closes it at once."""
@@ -152,6 +165,12 @@ def test_llama_4_is_asked_for_python_whatever_its_own_template_asks_for() -> Non
         "<|header_start|>ipython<|header_end|>\n\ndry<|eot|>"
         "<|header_start|>assistant<|header_end|>\n\n"
     )
+
+
+@pytest.mark.parametrize("name", CONTRADICTED)
+def test_a_family_whose_models_ask_for_another_form_has_a_template_of_ours(name: str) -> None:
+    """Else nothing could stand in for the model's own."""
+    assert read_template(name)
 
 
 def test_llama_3_2_has_the_marks_of_its_own_vocabulary() -> None:
