@@ -53,12 +53,13 @@ class XtmlReader(BufferedReader):
             return False
         if not self.buffer.startswith(self._call):
             return self.end(Progress.PROSE)
+        self.take(len(self._call))
         self.progress = Progress.OPEN
         self.mode = self._read_call
         return True
 
     def _read_call(self) -> bool:
-        attributes = self._read_tag(self._call, Reason.NO_NAME)
+        attributes = self._read_tag("", Reason.NO_NAME)
         if attributes is None:
             return False
         name = attributes.get("tool", "")
