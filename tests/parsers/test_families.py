@@ -262,9 +262,10 @@ def work(family: Family, text: str, piece: int) -> int:
 
 
 def shapes(family: Family, size: int) -> list[str]:
-    long = family.write_calls([("f", {"a": "x y" * (size // 3)})])
+    almost = "".join(landmark[:-1] for landmark in family.call.landmarks) or "</"
     return [
-        long,
+        family.write_calls([("f", {"a": "x y" * (size // 3)})]),
+        family.write_calls([("f", {"a": almost * (size // len(almost))})]),
         family.write_calls([("f", {"a": "x"})] * (size // 32)),
         "".join(family.call.landmarks) * (size // 32),
         (family.call.begin or family.call.lead) + "x" * size,

@@ -165,6 +165,7 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "whitespace in the tag": lambda size: "<tool_call>" + " " * size,
     "whitespace behind a call": lambda size: CALL % "x" + " " * size,
     "almost markers": lambda size: "<tool_cal" * (size // 9),
+    "first characters of markers": lambda size: "<" * size,
     "markers of no call": lambda size: "<tool_call>" * (size // 11),
     "broken calls": lambda size: "<tool_call>{x" * (size // 13),
     "broken calls, closed": lambda size: "<tool_call>{x</tool_call>" * (size // 25),
