@@ -29,6 +29,7 @@ class Command:
 COMMANDS = (
     Command("serve", "Serve a model by OpenAI's API.", "server.commands.serve"),
     Command("parse", "Read a model's raw output as its family's parser does.", "server.commands.parse"),
+    Command("doctor", "Check that a model's template, mask and parser agree.", "server.commands.doctor"),
     Command("families", "Print the model families and a call of each.", "server.commands.families"),
     Command("check", "Say what a mask holds of a JSON Schema, and what is checked.", "server.commands.check"),
     Command("version", "Print the versions that matter in a bug report.", "server.commands.version"),

@@ -1,0 +1,1 @@
+"""`strictcall doctor`: a model examined without running it."""
