@@ -74,7 +74,7 @@ def serve(ready: Connection) -> None:
         settings=Settings(),
         engine=ScriptedEngine(script_for),
         vocabulary=vocabulary,
-        template=choose_template(vocabulary.chat_template, HERMES.name),
+        template=choose_template(vocabulary.chat_template, HERMES),
         family=HERMES,
         markers=marker_tokens(HERMES, vocabulary),
         planner=SchemaPlanner(),

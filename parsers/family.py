@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from parsers.arguments.style import CallableTool, Schema
+from parsers.call_ids import CallIdForm
 from parsers.events import Event
 from parsers.formats import Format
 from parsers.grammar import structural_tag, with_envelopes
@@ -60,6 +61,16 @@ class Family(Protocol):
     @property
     def reasoning(self) -> Span | None:
         """How reasoning is marked up, where the models reason."""
+        ...
+
+    @property
+    def signs(self) -> tuple[tuple[str, ...], ...]:
+        """The signs of the family in chat templates: texts that together tell it from all behind it."""
+        ...
+
+    @property
+    def call_ids(self) -> CallIdForm:
+        """How the ids of calls look to its models."""
         ...
 
     def without_reasoning(self) -> "Family":
@@ -118,6 +129,8 @@ class MarkedFamily:
     call: CallSyntax
     reasoning: Span | None = None
     envelopes: tuple[Envelope, ...] = ()
+    signs: tuple[tuple[str, ...], ...] = ()
+    call_ids: CallIdForm = CallIdForm.UNIQUE
 
     def without_reasoning(self) -> "MarkedFamily":
         return replace(self, reasoning=None)

@@ -16,9 +16,9 @@ from pathlib import Path
 
 from prometheus_client.metrics import MetricWrapperBase
 
+from parsers.registry import FAMILIES
 from server.commands import families
 from server.errors import Code
-from server.families import SIGNS
 from server.metrics import EngineMetrics, Metrics
 from server.settings import Settings, default_cache, flag, specs
 
@@ -69,7 +69,11 @@ def signs_table() -> str:
     """Return one row for each sign of a family, in the order in which they are looked for."""
     return _table(
         ("family", "the chat template writes"),
-        ((f"`{sign.family}`", " and ".join(map(_code, sign.markers))) for sign in SIGNS),
+        (
+            (f"`{family.name}`", " and ".join(map(_code, sign)))
+            for family in FAMILIES
+            for sign in family.signs
+        ),
     )
 
 

@@ -1,9 +1,6 @@
 """The ids of calls in the form that a model family was trained on, for clients and prompt alike.
 
-    form_of("kimi_k2", CallIds.ANY)                 # CallIdForm.NUMBERED
-    CallIdForm.NUMBERED.new("get_weather", 0)       # "functions.get_weather:0"
-    CallIdForm.NINE_LETTERS.new("get_weather", 0)   # "b81Ac03Fe"
-    CallIdForm.UNIQUE.new("get_weather", 0)         # "call_5f0c6e0d4fc84d6a9c7d1a2b"
+    form_of(KIMI_K2, CallIds.ANY)                   # CallIdForm.NUMBERED
     CallIdSource(form, messages).named(events)      # the events of one answer, its calls with ids
 
 A client sends an id back with the result of the call. If it were of another form, the template would refuse
@@ -11,65 +8,19 @@ it, or the model would read an id that it could not have written. An id that the
 unless it is of another form or some other call's.
 """
 
-import re
-import secrets
-import string
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from enum import Enum
 
+from parsers.call_ids import CallIdForm
 from parsers.events import CallBegin, Event
+from parsers.family import Family
 from server.request import Message
 from server.traits import CallIds
 
-LETTERS = string.ascii_letters + string.digits
 
-
-class CallIdForm(Enum):
-    """How ids look."""
-
-    UNIQUE = "unique"
-    """OpenAI's: `call_` and 24 characters that no other call has."""
-    NINE_LETTERS = "nine letters"
-    """Nine letters or digits: Mistral's."""
-    NUMBERED = "numbered"
-    """`functions.NAME:N`, where N counts all calls of the conversation from 0: Kimi's."""
-
-    def holds(self, id: str, name: str) -> bool:
-        """Whether the id of a call of `name` is of this form."""
-        match self:
-            case CallIdForm.NUMBERED:
-                return re.fullmatch(rf"functions\.{re.escape(name)}:[0-9]{{1,9}}", id) is not None
-            case CallIdForm.NINE_LETTERS:
-                return re.fullmatch(r"[0-9a-zA-Z]{9}", id) is not None
-            case CallIdForm.UNIQUE:
-                return False  # No model writes ids that no other call anywhere has.
-
-    def new(self, name: str, number: int) -> str:
-        """An id of this form for a call of `name`, before which there are `number` others."""
-        match self:
-            case CallIdForm.NUMBERED:
-                return f"functions.{name}:{number}"
-            case CallIdForm.NINE_LETTERS:
-                return "".join(secrets.choice(LETTERS) for _ in range(9))
-            case CallIdForm.UNIQUE:
-                return f"call_{secrets.token_hex(12)}"
-
-
-FORMS = {
-    "kimi_k2": CallIdForm.NUMBERED,
-    "mistral_v3": CallIdForm.NINE_LETTERS,
-    "mistral_v11": CallIdForm.NINE_LETTERS,
-    "mistral_v13": CallIdForm.NINE_LETTERS,
-}
-"""The families that have a form of their own."""
-
-
-def form_of(family: str, template: CallIds) -> CallIdForm:
+def form_of(family: Family, template: CallIds) -> CallIdForm:
     """The form for a family with a template that takes the ids `template`."""
-    if template is CallIds.NINE_LETTERS:
-        return CallIdForm.NINE_LETTERS
-    return FORMS.get(family, CallIdForm.UNIQUE)
+    return CallIdForm.NINE_LETTERS if template is CallIds.NINE_LETTERS else family.call_ids
 
 
 class CallIdSource:

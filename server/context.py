@@ -11,8 +11,9 @@ from typing import cast
 
 from starlette.requests import Request
 
+from parsers.call_ids import CallIdForm
 from parsers.family import Family
-from server.call_ids import CallIdForm, form_of
+from server.call_ids import form_of
 from server.engine.protocol import Engine
 from server.metrics import Metrics
 from server.renderer import Renderer
@@ -42,7 +43,7 @@ class Context:
     @property
     def call_id_form(self) -> CallIdForm:
         """How the ids of calls look to this model."""
-        return form_of(self.family.name, self.template.traits.call_ids)
+        return form_of(self.family, self.template.traits.call_ids)
 
 
 def context_of(request: Request) -> Context:

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
+from parsers.call_ids import CallIdForm
 from parsers.family import Family
-from server.call_ids import CallIdForm, form_of, renumbered
+from server.call_ids import form_of, renumbered
 from server.conversation import Hide, tool_definitions, turns
 from server.errors import ApiError, Code
 from server.placeholders import Author, Controls, Piece, Placeholders
@@ -78,7 +79,7 @@ def template_turns(
     messages: Sequence[Message], template: Renderer, family: Family, hide: Hide
 ) -> list[dict[str, Any]]:
     """Return the messages as the template takes them, with ids and calls in the family's form."""
-    if form_of(family.name, template.traits.call_ids) is CallIdForm.NUMBERED:
+    if form_of(family, template.traits.call_ids) is CallIdForm.NUMBERED:
         messages = renumbered(messages)
     return turns(messages, template.traits, hide, family.write_calls)
 

@@ -56,7 +56,7 @@ def choose_renderer(family: Family, *, own: str | None, given: str | None = None
     section = read_section(family.name)
     if section is None:
         if given is None:
-            return choose_template(own, family.name)
+            return choose_template(own, family)
         return ChatTemplate(given, origin="--chat-template")
     source, origin = (own, "the model's own") if given is None else (given, "--chat-template")
     if source is None:

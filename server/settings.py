@@ -14,10 +14,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
+from parsers.families.hermes import HERMES
+
 PREFIX = "STRICTCALL_"
 DEFAULT_MODEL = "SmolLM2-135M-Instruct"
 """The model that the package itself brings (see `server.default_model`)."""
-DEFAULT_MODEL_FAMILY = "hermes"
+DEFAULT_MODEL_FAMILY = HERMES.name
 """How it is asked for calls, of which its own chat template knows nothing."""
 
 Member = TypeVar("Member", bound=StrEnum)

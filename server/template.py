@@ -22,14 +22,15 @@ from jinja2.ext import Extension, loopcontrols
 from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from server.call_ids import FORMS
+from parsers.call_ids import CallIdForm
+from parsers.family import Family
 from server.conversation import plain_definitions
 from server.errors import ApiError, Code
 from server.placeholders import FIRST, LAST
 from server.tool_places import PLACES, Place, Put, Turn
 from server.traits import TOOL, TOOL_NAME, USER, Traits, probe
 from server.vocabulary import SPECIAL_ROLES
-from templates import CONTRADICTED, read_template
+from templates import read_replacement, read_template
 
 RENDER_ERRORS = (
     jinja2.TemplateError,
@@ -128,7 +129,7 @@ class ChatTemplate:
         return {}
 
 
-def choose_template(own: str | None, family_name: str) -> ChatTemplate:
+def choose_template(own: str | None, family: Family) -> ChatTemplate:
     """Return the model's own template if it shows tools and calls to the model, else ours for the family.
 
     One that shows calls only as text of their turn will do, unless results refer to the calls' ids. Ours
@@ -144,37 +145,40 @@ def choose_template(own: str | None, family_name: str) -> ChatTemplate:
         except TemplateLoadError as error:
             problem = str(error)
         else:
-            problem = _problem(template, family_name)
+            problem = _problem(template, family)
             if not problem:
                 return template
             traits = template.traits
-            if traits.tools and traits.text_calls and not traits.calls and family_name not in FORMS:
+            has_ids = family.call_ids is not CallIdForm.UNIQUE
+            if traits.tools and traits.text_calls and not traits.calls and not has_ids:
                 template.origin += ", with earlier calls written into the text of their turns"
                 return template
-    ours = read_template(family_name)
+    replacement = read_replacement(family.name)
+    ours = replacement or read_template(family.name)
     if ours is not None:
         defaults = _kept(template) if template else {}
-        origin = f"templates/{family_name}.jinja, because {problem}"
+        folder = "templates/instead" if replacement else "templates"
+        origin = f"{folder}/{family.name}.jinja, because {problem}"
         return ChatTemplate(ours, origin=origin, defaults=defaults)
     if template is None:
         raise TemplateLoadError(
-            f"There is no chat template for this model ({problem}), and none for the family {family_name}. "
+            f"There is no chat template for this model ({problem}), and none for the family {family.name}. "
             "Serve the instruct version of the model, or put a chat_template.jinja into its directory."
         )
     missing = "earlier calls" if template.traits.tools else "tools"
     template.origin += (
-        f", without {missing}: it does not show them, and the family {family_name} has none of ours"
+        f", without {missing}: it does not show them, and the family {family.name} has none of ours"
     )
     return template
 
 
-def _problem(template: ChatTemplate, family_name: str) -> str:
+def _problem(template: ChatTemplate, family: Family) -> str:
     """Return what speaks against the model's own template, "" if nothing does."""
     if not template.traits.tools:
         return "the model's own does not show tools"
     if not template.traits.calls:
         return "the model's own does not show calls"
-    return "the model's own asks for calls in another form" if family_name in CONTRADICTED else ""
+    return "the model's own asks for calls in another form" if read_replacement(family.name) else ""
 
 
 def _kept(template: ChatTemplate) -> dict[str, str]:

@@ -7,13 +7,15 @@ read_section("generic")      # the text of generic.txt
 
 from importlib.resources import files
 
-CONTRADICTED = frozenset({"llama4_pythonic"})
-"""Families whose models' own templates ask for calls in another form than the models were trained on."""
-
 
 def read_template(family_name: str) -> str | None:
     """Return the source of our template for a family, None if there is none."""
     return _read(f"{family_name}.jinja")
+
+
+def read_replacement(family_name: str) -> str | None:
+    """Return our template for a family whose models' own ask for calls otherwise than they were trained."""
+    return _read(f"instead/{family_name}.jinja")
 
 
 def read_section(family_name: str) -> str | None:

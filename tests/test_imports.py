@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from parsers.registry import FAMILIES
+
 ROOT = Path(__file__).parent.parent
 OURS = ("parsers", "server", "templates")
 HTTP = {"asyncio", "fastapi", "httpx", "httpx2", "pydantic", "starlette", "uvicorn"}
@@ -48,6 +50,32 @@ def test_parsers_and_templates_import_only_the_standard_library(module: Path) ->
     foreign = {name for name in imports(module) if name.split(".")[0] not in allowed}
 
     assert foreign == set()
+
+
+def test_streamed_text_is_read_without_regular_expressions() -> None:
+    """A pattern that meets text in pieces is wrong, or slow, or both."""
+    assert importers("parsers", of={"re", "fnmatch"}) == {}
+
+
+def named_families(module: Path) -> set[str]:
+    """The families that a module's code names; what its docstrings say is for people."""
+    names = {family.name for family in FAMILIES}
+    tree = ast.parse(module.read_text(encoding="utf-8"))
+    said = [node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)]
+    return {
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and node not in said and node.value in names
+    }
+
+
+NO_RECORDS = [module for module in modules(*OURS) if module.parent != ROOT / "parsers" / "families"]
+
+
+@pytest.mark.parametrize("module", NO_RECORDS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_family_is_named_outside_its_record(module: Path) -> None:
+    """What is so for one family alone is data of its record, and never an `if` somewhere else."""
+    assert named_families(module) == set()
 
 
 def test_only_the_engine_adapter_imports_vllm() -> None:
@@ -104,7 +132,7 @@ def test_the_wheel_holds_our_packages_and_nothing_else(wheel: Path) -> None:
         names = archive.namelist()
 
     tops = {name.split("/")[0] for name in names}
-    templates = {path.relative_to(ROOT).as_posix() for path in (ROOT / "templates").glob("*.jinja")}
+    templates = {path.relative_to(ROOT).as_posix() for path in (ROOT / "templates").rglob("*.jinja")}
 
     assert {top for top in tops if not top.endswith(".dist-info")} <= set(OURS)
     assert templates <= set(names)

@@ -11,4 +11,5 @@ APERTUS = MarkedFamily(
     name="apertus",
     call=CallSyntax("<|tools_prefix|>", "<|tools_suffix|>", KeyedJson(), lead="[", joint=", ", trail="]"),
     reasoning=Span("<|inner_prefix|>", "<|inner_suffix|>", call_inside=CallInside.ENDS_SPAN),
+    signs=(("<|tools_prefix|>",),),
 )

@@ -15,4 +15,10 @@ APRIEL = MarkedFamily(
     call=CallSyntax("<tool_calls>", "</tool_calls>", JsonCall(), lead="[", joint=", ", trail="]"),
     reasoning=Span("Here are my reasoning steps:\n", "[BEGIN FINAL RESPONSE]", after="\n"),
     envelopes=(Envelope("", "[END FINAL RESPONSE]"),),
+    signs=(
+        (
+            "<tool_calls>[",
+            "[BEGIN FINAL RESPONSE]",
+        ),
+    ),
 )

@@ -25,4 +25,5 @@ COHERE_COMMAND = MarkedFamily(
         Envelope("<|START_RESPONSE|>", "<|END_RESPONSE|>"),
         Envelope("<|START_TEXT|>", "<|END_TEXT|>"),
     ),
+    signs=(("<|START_ACTION|>",),),
 )

@@ -30,4 +30,10 @@ DEEPSEEK_V3 = MarkedFamily(
         joint="\n",
     ),
     reasoning=Span("<think>", "</think>", after="\n\n"),
+    signs=(
+        (
+            "<｜tool▁calls▁begin｜>",
+            "```json",
+        ),
+    ),
 )

@@ -19,4 +19,5 @@ DEEPSEEK_V31 = MarkedFamily(
         joint="",
     ),
     reasoning=Span("<think>", "</think>"),
+    signs=(("<｜tool▁calls▁begin｜>",),),
 )

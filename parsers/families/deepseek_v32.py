@@ -33,4 +33,10 @@ DEEPSEEK_V32 = MarkedFamily(
         trail="\n",
     ),
     reasoning=Span("<think>", "</think>"),
+    signs=(
+        (
+            "｜DSML｜",
+            "function_calls>",
+        ),
+    ),
 )

@@ -18,4 +18,10 @@ DEEPSEEK_V4 = MarkedFamily(
     name="deepseek_v4",
     call=replace(DEEPSEEK_V32.call, begin="<｜DSML｜tool_calls>", end="</｜DSML｜tool_calls>"),
     reasoning=Span("<think>", "</think>", call_inside=CallInside.ENDS_SPAN),
+    signs=(
+        (
+            "｜DSML｜",
+            "tool_calls>",
+        ),
+    ),
 )

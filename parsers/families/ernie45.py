@@ -14,4 +14,10 @@ ERNIE45 = MarkedFamily(
     call=CallSyntax("<tool_call>", "</tool_call>", JsonCall(), lead="\n", trail="\n", separator="\n"),
     reasoning=Span("<think>", "</think>", after="\n\n\n"),
     envelopes=(Envelope("<response>\n", "\n</response>"),),
+    signs=(
+        (
+            "<tool_call>",
+            "<response>",
+        ),
+    ),
 )

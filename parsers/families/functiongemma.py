@@ -17,4 +17,5 @@ FUNCTIONGEMMA = MarkedFamily(
         "<end_function_call>",
         LiteralCall(replace(GEMMA, quote="<escape>"), prefix="call:", begin="{", end="}"),
     ),
+    signs=(("<start_function_call>",),),
 )

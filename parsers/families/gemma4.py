@@ -29,4 +29,5 @@ GEMMA4 = MarkedFamily(
         LiteralCall(GEMMA, prefix="call:", begin="{", end="}"),
     ),
     reasoning=Span("<|channel>thought\n", "<channel|>"),
+    signs=(("<|tool_call>",),),
 )

@@ -12,4 +12,14 @@ from parsers.syntax import CallSyntax
 GIGACHAT3 = MarkedFamily(
     name="gigachat3",
     call=CallSyntax("<|function_call|>", "", JsonCall(), openers=("function call<|role_sep|>",)),
+    signs=(
+        (
+            "<|function_call|>",
+            "<|message_sep|>",
+        ),
+        (
+            "function call",
+            "<|role_sep|>",
+        ),
+    ),
 )

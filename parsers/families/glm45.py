@@ -28,4 +28,10 @@ GLM45 = MarkedFamily(
         separator="\n",
     ),
     reasoning=Span("<think>", "</think>", after="\n"),
+    signs=(
+        (
+            "<tool_call>",
+            "<arg_key>",
+        ),
+    ),
 )

@@ -24,4 +24,14 @@ GLM47 = MarkedFamily(
         ),
     ),
     reasoning=Span("<think>", "</think>"),
+    signs=(
+        (
+            "<tool_call>",
+            "</arg_key><arg_value>",
+        ),
+        (
+            "<tool_call>",
+            '"</arg_key>" -}}',
+        ),
+    ),
 )

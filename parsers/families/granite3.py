@@ -12,4 +12,10 @@ GRANITE3 = MarkedFamily(
     call=CallSyntax(
         "<|tool_call|>", "", JsonCall(), lead="[", joint=", ", trail="]", openers=("<tool_call>",)
     ),
+    signs=(
+        (
+            "<|tool_call|>",
+            "<|start_of_role|>",
+        ),
+    ),
 )

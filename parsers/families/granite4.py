@@ -8,4 +8,13 @@
 from parsers.families.hermes import HERMES
 from parsers.family import MarkedFamily
 
-GRANITE4 = MarkedFamily(name="granite4", call=HERMES.call)
+GRANITE4 = MarkedFamily(
+    name="granite4",
+    call=HERMES.call,
+    signs=(
+        (
+            "<tool_call>",
+            "<|start_of_role|>",
+        ),
+    ),
+)

@@ -22,4 +22,5 @@ HERMES = MarkedFamily(
     name="hermes",
     call=CallSyntax("<tool_call>", "</tool_call>", JsonCall(), lead="\n", trail="\n", separator="\n"),
     reasoning=Span("<think>", "</think>", after="\n\n", call_inside=CallInside.AWAITS_END),
+    signs=(("<tool_call>",),),
 )

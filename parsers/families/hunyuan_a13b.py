@@ -11,4 +11,5 @@ HUNYUAN_A13B = MarkedFamily(
     name="hunyuan_a13b",
     call=CallSyntax("<tool_calls>", "</tool_calls>", JsonCall(), lead="[", joint=", ", trail="]"),
     reasoning=Span("<think>", "</think>"),
+    signs=(("<tool_calls>[",),),
 )

@@ -31,4 +31,10 @@ HY3 = MarkedFamily(
         trail="\n",
     ),
     reasoning=Span("<think:opensource>", "</think:opensource>"),
+    signs=(
+        (
+            "<tool_calls{}>",
+            "<tool_sep{}>",
+        ),
+    ),
 )

@@ -18,4 +18,10 @@ INTERNLM2 = MarkedFamily(
         openers=("<|action_start|> <|plugin|>",),
     ),
     reasoning=Span("<think>", "</think>"),
+    signs=(
+        (
+            "<|action_start|>",
+            "<|plugin|>",
+        ),
+    ),
 )

@@ -7,6 +7,7 @@
 """
 
 from parsers.arguments.named_json import NamedJson, NumberedName
+from parsers.call_ids import CallIdForm
 from parsers.family import MarkedFamily
 from parsers.syntax import CallInside, CallSyntax, Span
 
@@ -24,4 +25,6 @@ KIMI_K2 = MarkedFamily(
         joint="",
     ),
     reasoning=Span("<think>", "</think>", call_inside=CallInside.ENDS_SPAN),
+    signs=(("<|tool_calls_section_begin|>",),),
+    call_ids=CallIdForm.NUMBERED,
 )

@@ -25,4 +25,11 @@ KIMI_K3 = MarkedFamily(
     ),
     reasoning=Span("<|open|>think<|sep|>", "<|close|>think<|sep|>", call_inside=CallInside.ENDS_SPAN),
     envelopes=(RESPONSE, Envelope("", "<|close|>message<|sep|>")),
+    signs=(
+        (
+            "<|open|>",
+            "<|close|>",
+            "<|sep|>",
+        ),
+    ),
 )

@@ -19,4 +19,9 @@ LFM2 = MarkedFamily(
         trail="]",
     ),
     reasoning=Span("<think>", "</think>"),
+    signs=(
+        ("<|tool_call_start|>",),
+        ("<|tool_list_start|>",),
+        ("List of tools: [",),
+    ),
 )

@@ -18,4 +18,10 @@ LLAMA3_JSON = MarkedFamily(
         separator="; ",
         openers=("<|python_tag|>",),
     ),
+    signs=(
+        (
+            "<|start_header_id|>",
+            '"parameters": ',
+        ),
+    ),
 )

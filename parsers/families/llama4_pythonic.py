@@ -30,4 +30,5 @@ LLAMA4_PYTHONIC = MarkedFamily(
         trail="]",
         openers=("<|python_start|>",),
     ),
+    signs=(("<|python_start|>",),),
 )

@@ -14,4 +14,10 @@ MINIMAX_M1 = MarkedFamily(
     name="minimax_m1",
     call=CallSyntax("<tool_calls>", "</tool_calls>", JsonCall(), lead="\n", joint="\n", trail="\n"),
     reasoning=Span("<think>", "</think>"),
+    signs=(
+        (
+            "<tool_calls>",
+            "<beginning_of_sentence>",
+        ),
+    ),
 )

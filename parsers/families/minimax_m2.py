@@ -33,4 +33,5 @@ MINIMAX_M2 = MarkedFamily(
         trail="\n",
     ),
     reasoning=Span("<think>", "</think>", after="\n\n"),
+    signs=(("<minimax:tool_call>",),),
 )

@@ -23,4 +23,5 @@ MINIMAX_M3 = MarkedFamily(
     ),
     reasoning=Span("<mm:think>", "</mm:think>"),
     envelopes=(Envelope("</mm:think>", ""),),
+    signs=(("]<]minimax[>[",),),
 )

@@ -4,6 +4,7 @@ Both at once.[TOOL_CALLS]get_weather[ARGS]{"city": "Paris"}[TOOL_CALLS]get_time[
 """
 
 from parsers.arguments.named_json import NamedJson, PlainName
+from parsers.call_ids import CallIdForm
 from parsers.family import MarkedFamily
 from parsers.syntax import CallSyntax, Span
 
@@ -15,4 +16,12 @@ MISTRAL_V11 = MarkedFamily(
         NamedJson(opening="", between="[ARGS]", closing="", header=PlainName(id_marker="[CALL_ID]")),
     ),
     reasoning=Span("<think>", "</think>"),
+    signs=(
+        (
+            "[TOOL_CALLS]",
+            "[CALL_ID]",
+            "[ARGS]",
+        ),
+    ),
+    call_ids=CallIdForm.NINE_LETTERS,
 )

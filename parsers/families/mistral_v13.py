@@ -4,6 +4,7 @@
 """
 
 from parsers.arguments.named_json import NamedJson
+from parsers.call_ids import CallIdForm
 from parsers.family import MarkedFamily
 from parsers.syntax import CallSyntax, Span
 
@@ -11,4 +12,11 @@ MISTRAL_V13 = MarkedFamily(
     name="mistral_v13",
     call=CallSyntax("[TOOL_CALLS]", "", NamedJson(opening="", between="[ARGS]", closing="")),
     reasoning=Span("[THINK]", "[/THINK]"),
+    signs=(
+        (
+            "[TOOL_CALLS]",
+            "[ARGS]",
+        ),
+    ),
+    call_ids=CallIdForm.NINE_LETTERS,
 )

@@ -4,9 +4,13 @@
 """
 
 from parsers.arguments.json_call import JsonCall
+from parsers.call_ids import CallIdForm
 from parsers.family import MarkedFamily
 from parsers.syntax import CallSyntax
 
 MISTRAL_V3 = MarkedFamily(
-    name="mistral_v3", call=CallSyntax("[TOOL_CALLS]", "", JsonCall(), lead="[", joint=", ", trail="]")
+    name="mistral_v3",
+    call=CallSyntax("[TOOL_CALLS]", "", JsonCall(), lead="[", joint=", ", trail="]"),
+    signs=(("[TOOL_CALLS]",),),
+    call_ids=CallIdForm.NINE_LETTERS,
 )

@@ -11,4 +11,5 @@ NEMOTRON_NANO_V2 = MarkedFamily(
     name="nemotron_nano_v2",
     call=CallSyntax("<TOOLCALL>", "</TOOLCALL>", JsonCall(), lead="[", joint=", ", trail="]"),
     reasoning=Span("<think>", "</think>", after="\n\n"),
+    signs=(("<TOOLCALL>",),),
 )

@@ -20,4 +20,10 @@ OLMO3 = MarkedFamily(
         joint="\n",
     ),
     reasoning=Span("<think>", "</think>"),
+    signs=(
+        (
+            "<function_calls>",
+            "</function_calls>",
+        ),
+    ),
 )

@@ -8,5 +8,13 @@ from parsers.family import MarkedFamily
 from parsers.syntax import CallSyntax
 
 PHI4_MINI = MarkedFamily(
-    name="phi4_mini", call=CallSyntax("functools[", "", JsonCall(), joint=", ", trail="]")
+    name="phi4_mini",
+    call=CallSyntax("functools[", "", JsonCall(), joint=", ", trail="]"),
+    signs=(
+        ("functools[",),
+        (
+            "<|tool|>",
+            "<|/tool|>",
+        ),
+    ),
 )

@@ -35,4 +35,10 @@ QWEN3_CODER = MarkedFamily(
         separator="\n",
     ),
     reasoning=Span("<think>", "</think>", after="\n\n", call_inside=CallInside.AWAITS_END),
+    signs=(
+        (
+            "<tool_call>",
+            "<function=",
+        ),
+    ),
 )

@@ -29,4 +29,5 @@ SEED_OSS = MarkedFamily(
         separator="\n",
     ),
     reasoning=Span("<seed:think>", "</seed:think>"),
+    signs=(("<seed:tool_call>",),),
 )

@@ -30,4 +30,5 @@ STEP3 = MarkedFamily(
         trail="\n",
     ),
     reasoning=Span("<think>", "</think>"),
+    signs=(("<｜tool_calls_begin｜>",),),
 )

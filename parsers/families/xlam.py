@@ -12,4 +12,5 @@ XLAM = MarkedFamily(
     call=CallSyntax(
         "", "", JsonCall(), lead="[", joint=", ", trail="]", openers=("[TOOL_CALLS]", "<tool_call>")
     ),
+    signs=(("make calls in a single JSON array",),),
 )

@@ -119,7 +119,7 @@ async def _server(running: RunningEngine) -> AsyncIterator[RunningServer]:
         settings=Settings(),
         engine=running.engine,
         vocabulary=vocabulary,
-        template=choose_template(vocabulary.chat_template, HERMES.name),
+        template=choose_template(vocabulary.chat_template, HERMES),
         family=as_trained(HERMES, vocabulary.chat_template),
         markers=marker_tokens(HERMES, vocabulary),
         planner=SchemaPlanner(),

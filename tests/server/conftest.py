@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from parsers.registry import find
 from server.default_model import DefaultModelError, prepare
 from server.settings import default_cache
 from server.template import choose_template
@@ -48,4 +49,4 @@ def _qwen3(model_data: Path) -> Vocabulary:
 @pytest.fixture(scope="session", name="hermes")
 def _hermes(smollm2: Vocabulary) -> Renderer:
     """Renders as for the default model: our own template, its vocabulary."""
-    return Renderer(choose_template(smollm2.chat_template, "hermes"), smollm2)
+    return Renderer(choose_template(smollm2.chat_template, find("hermes")), smollm2)

@@ -164,7 +164,7 @@ async def serving(
         settings=settings or Settings(),
         engine=engine,
         vocabulary=vocabulary,
-        template=choose_template(vocabulary.chat_template, family.name)
+        template=choose_template(vocabulary.chat_template, family)
         if template is None
         else ChatTemplate(template, origin="a test"),
         family=family,

@@ -4,8 +4,10 @@ import re
 
 import pytest
 
+from parsers.call_ids import CallIdForm
 from parsers.events import CallBegin, CallEnd
-from server.call_ids import CallIdForm, CallIdSource, form_of, renumbered
+from parsers.registry import find
+from server.call_ids import CallIdSource, form_of, renumbered
 from server.request import Message
 from server.traits import CallIds
 from tests.server.prompting import USER, call, calls, result
@@ -32,7 +34,7 @@ def named(form: CallIdForm, history: list[Message], *begun: CallBegin) -> list[s
 )
 def test_family_and_template_decide_the_form(family: str, template: CallIds, form: CallIdForm) -> None:
     """What the template refuses is never given, whatever the family."""
-    assert form_of(family, template) is form
+    assert form_of(find(family), template) is form
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from parsers.call_ids import CallIdForm
 from parsers.family import Family
 from server import renderer
-from server.call_ids import CallIdForm, form_of
+from server.call_ids import form_of
 from server.families import choose
 from server.rehearsal import rehearse
 from server.render import template_turns
@@ -89,7 +90,7 @@ def test_ids_of_other_servers_have_the_form_of_the_family(chosen: Chosen) -> Non
     conversation = (USER, calls(call(foreign, '{"city": "Ulm"}')), result(foreign, "rain"))
     for page, prompt in prompts(chosen, *conversation):
         template, family = chosen[page]
-        if form_of(family.name, template.traits.call_ids) is not CallIdForm.UNIQUE:
+        if form_of(family, template.traits.call_ids) is not CallIdForm.UNIQUE:
             assert (page, foreign in prompt) == (page, False)
     for page in ("Kimi-K2-Instruct", "moonshotai-Kimi-K2"):
         assert "## Return of functions.get_weather:0" in dict(prompts(chosen, *conversation))[page]

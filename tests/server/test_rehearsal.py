@@ -3,6 +3,7 @@
 import pytest
 
 from parsers.families.hermes import HERMES
+from parsers.registry import find
 from server.rehearsal import rehearse
 from server.template import ChatTemplate, choose_template
 
@@ -18,7 +19,7 @@ def lost(source: str) -> tuple[str, ...]:
 
 def test_nothing_is_lost_in_a_whole_prompt() -> None:
     """Our own template is one, and the text is what the model would read."""
-    rehearsal = rehearse(choose_template(None, "hermes"), HERMES)
+    rehearsal = rehearse(choose_template(None, find("hermes")), HERMES)
 
     assert rehearsal.lost == ()
     assert rehearsal.text.index("sleeping") < rehearsal.text.index("munching")

@@ -1,11 +1,13 @@
 """Chat templates: what real ones need, what the probe finds out about them, and which one is chosen."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from parsers.families.hermes import HERMES
+from parsers.registry import find
 from server.errors import ApiError, Code
 from server.template import ChatTemplate, TemplateLoadError, choose_template
 from server.tool_places import Turn
@@ -168,7 +170,7 @@ def test_the_models_own_template_is_kept_if_it_shows_tools() -> None:
     """A model knows its own format best."""
     own = (TEMPLATES / "one_call.jinja").read_text()
 
-    assert choose_template(own, "hermes").origin == "the model's own"
+    assert choose_template(own, find("hermes")).origin == "the model's own"
 
 
 @pytest.mark.parametrize(
@@ -181,7 +183,7 @@ def test_the_models_own_template_is_kept_if_it_shows_tools() -> None:
 )
 def test_ours_stands_in_and_says_why(own: str | None, reason: str) -> None:
     """Without a template that shows tools, the family's is taken, and the log can say why."""
-    template = choose_template(own, "hermes")
+    template = choose_template(own, find("hermes"))
 
     assert template.traits.tools
     assert template.origin.startswith("templates/hermes.jinja")
@@ -190,7 +192,7 @@ def test_ours_stands_in_and_says_why(own: str | None, reason: str) -> None:
 
 def test_an_own_template_without_tools_serves_if_there_is_none_of_ours() -> None:
     """Chat without tools is better than no chat."""
-    template = choose_template(CHATML, "no-such-family")
+    template = choose_template(CHATML, replace(HERMES, name="no-such-family"))
 
     assert "without tools" in template.origin
     assert template.render([USER]) == "<|im_start|>user\nHi<|im_end|>\n"
@@ -199,7 +201,7 @@ def test_an_own_template_without_tools_serves_if_there_is_none_of_ours() -> None
 def test_no_template_at_all_says_what_to_do() -> None:
     """A base model cannot chat; the message names the way out."""
     with pytest.raises(TemplateLoadError, match="instruct version"):
-        choose_template(None, "no-such-family")
+        choose_template(None, replace(HERMES, name="no-such-family"))
 
 
 CONVERSATIONS = [
@@ -218,7 +220,7 @@ def test_ours_equals_the_default_models_own_without_tools(
     """Byte for byte, its default system prompt included: ours only adds the tools."""
     assert smollm2.chat_template is not None
     own = ChatTemplate(smollm2.chat_template, origin="a test")
-    ours = choose_template(smollm2.chat_template, "hermes")
+    ours = choose_template(smollm2.chat_template, find("hermes"))
 
     assert ours is not own
     for add_generation_prompt in (True, False):
@@ -228,9 +230,9 @@ def test_ours_equals_the_default_models_own_without_tools(
 
 def test_an_own_template_without_a_default_system_prompt_gets_none() -> None:
     """Ours invents no system prompt."""
-    assert choose_template(CHATML, "hermes").render([USER]).startswith("<|im_start|>user\nHi")
+    assert choose_template(CHATML, find("hermes")).render([USER]).startswith("<|im_start|>user\nHi")
     assert (
-        choose_template((TEMPLATES / "no_system.jinja").read_text(), "hermes")
+        choose_template((TEMPLATES / "no_system.jinja").read_text(), find("hermes"))
         .render([USER])
         .startswith("<|im_start|>user\nHi")
     )
@@ -239,7 +241,7 @@ def test_an_own_template_without_a_default_system_prompt_gets_none() -> None:
 def test_ours_writes_tools_and_calls_as_qwen_was_trained(model_data: Path) -> None:
     """Tools, calls and results are those of Qwen3's own template, to the letter."""
     qwen3 = ChatTemplate((model_data / "chat_templates/Qwen-Qwen3-0.6B.jinja").read_text(), origin="a test")
-    ours = choose_template(None, "hermes")
+    ours = choose_template(None, find("hermes"))
     tools = [{"type": "function", "function": {"name": "f", "description": "é<", "parameters": {}}}]
     call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": {"a": ["é<", 1.5, None]}}}
     conversation: list[Turn] = [
@@ -267,7 +269,7 @@ def test_ours_writes_calls_as_the_family_does() -> None:
         "content": "",
         "tool_calls": [{"function": function}, {"function": function}],
     }
-    text = choose_template(None, "hermes").render([USER, turn], add_generation_prompt=False)
+    text = choose_template(None, find("hermes")).render([USER, turn], add_generation_prompt=False)
 
     written = HERMES.write_calls([("f", arguments), ("f", arguments)])
     assert text.endswith(f"<|im_start|>assistant\n{written}<|im_end|>\n")

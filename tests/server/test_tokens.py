@@ -6,6 +6,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from parsers.registry import find
 from server.app import create_app
 from server.default_model import prepare
 from server.settings import Settings, default_cache
@@ -24,7 +25,7 @@ def _vocabulary() -> Vocabulary:
 
 @pytest.fixture(name="client")
 async def _client(vocabulary: Vocabulary) -> AsyncIterator[httpx2.AsyncClient]:
-    template = choose_template(vocabulary.chat_template, "hermes")
+    template = choose_template(vocabulary.chat_template, find("hermes"))
     context = make_context(Settings(), vocabulary=vocabulary, template=template)
     async with client_of(create_app(context)) as client:
         yield client
