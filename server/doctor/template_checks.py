@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from server.call_ids import CallIdForm, form_of
+from parsers.call_ids import CallIdForm
+from server.call_ids import form_of
 from server.conversation import tool_definitions
 from server.doctor.subject import WRITTEN, Difference, Finding, Passed, Subject, wrong_calls
 from server.rehearsal import CALLS, EVERYTHING, QUESTION, RESULTS, TOOLS
@@ -67,7 +68,7 @@ def written_calls_are_shown(subject: Subject) -> Finding:
 
 def ids_come_back(subject: Subject) -> Finding:
     """A client sends back the ids that it was given, and the template takes them."""
-    form = form_of(subject.family.name, subject.template.traits.call_ids)
+    form = form_of(subject.family, subject.template.traits.call_ids)
     ids = [form.new(call.name, number) for number, call in enumerate(CALLS.tool_calls)]
     calls = [replace(call, id=id) for call, id in zip(CALLS.tool_calls, ids, strict=True)]
     results = [replace(result, tool_call_id=id) for result, id in zip(RESULTS, reversed(ids), strict=True)]
