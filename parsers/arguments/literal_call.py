@@ -22,6 +22,9 @@ _NUMBER = '"-"? ("0" | [1-9] [0-9]{0,15}) ("." [0-9]{1,15})? ([eE] [+-]? [0-9]{1
 DEEPEST_HELD = 4
 """Levels of nested objects and arrays that the mask holds to their schema; deeper it allows any value."""
 
+_UNION = {"anyOf", "title", "description", "default", "examples", "$defs", "definitions"}
+"""What a schema may hold that says nothing but its `anyOf`."""
+
 _BARE_TEXT = "[^<]*"
 """Text without escapes, in grammars: a subset that cannot hold the quote."""
 
@@ -105,9 +108,14 @@ class Dialect:
         choices = [schema["const"]] if "const" in schema else schema.get("enum", [])
         if choices:
             return either([text(self.write(choice)) for choice in choices])
+        branches = schema.get("anyOf")
+        if isinstance(branches, list) and schema.keys() <= _UNION:
+            return either([self.format(branch, root, depth + 1) for branch in branches])
         match sorted(allowed):
             case ["string"]:
                 return self._text_format(schema.get("pattern", ""))
+            case ["null"]:
+                return text(self.null)
             case ["boolean"]:
                 return either([text(self.true), text(self.false)])
             case ["integer"] | ["integer", "number"]:

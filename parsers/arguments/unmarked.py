@@ -11,6 +11,9 @@ its first character where it has none: there may be other calls in it.
 
 from parsers.arguments.style import Arguments, CallReader, Name, Progress, Reading, Step, Tools
 
+_NEVER_FIRST = ("]", "}", ",", ";")
+"""What may stand behind a call or between two, but in front of none."""
+
 
 class UnmarkedReader:
     """Reads one call with another reader, and says nothing of it before it is proved to be one.
@@ -30,6 +33,8 @@ class UnmarkedReader:
         self._proved = False
 
     def read(self, text: str) -> Reading:
+        if not (self._length or self._proved) and text.startswith(_NEVER_FIRST):
+            return self._give_back()
         reading = self._reader.read(text)
         if self._proved or reading.progress in (Progress.AROUND, Progress.PROSE):
             self._length += len(text)

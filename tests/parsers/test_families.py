@@ -2,9 +2,7 @@
 
 import json
 import random
-import sys
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pytest
@@ -16,8 +14,9 @@ from parsers.arguments.style import Tools
 from parsers.events import Content, Malformed
 from parsers.family import Family, MarkedFamily
 from parsers.registry import FAMILIES
-from parsers.syntax import Envelope
+from parsers.syntax import Envelope, Span
 from tests.parsers.reading import Answer, cut, feed, fold, read
+from tests.parsers.working import work
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -99,12 +98,12 @@ def test_what_is_written_is_read_back(family: Family, calls: Calls, content: str
     assert (answer.content, answer.reasoning, answer.malformed) == (content, "", [])
 
 
-@by_family
-def test_reasoning_comes_before_calls(family: Family) -> None:
+@pytest.mark.parametrize(
+    ("family", "span"),
+    [pytest.param(family, family.reasoning, id=family.name) for family in FAMILIES if family.reasoning],
+)
+def test_reasoning_comes_before_calls(family: Family, span: Span) -> None:
     """A whole span, as the model writes it, is reasoning, and what follows it is not."""
-    if family.reasoning is None:
-        pytest.skip("This family does not reason.")
-    span = family.reasoning
     calls: Calls = [("f", {"a": "x"}), ("g", {})]
     text = f"Both.{span.end}{span.after}{written(family, calls)}"
 
@@ -236,31 +235,6 @@ def test_unknown_tool_costs_its_siblings_nothing(family: Family) -> None:
 # Work.
 
 
-def work(family: Family, text: str, piece: int) -> int:
-    """The lines of `parsers` that run for the answer, and the characters handed from function to function."""
-    count = 0
-
-    def trace(frame: FrameType, event: str, _: object) -> Any:
-        nonlocal count
-        folder = Path(frame.f_code.co_filename).parent
-        if event == "call" and folder.name == "parsers":
-            values = frame.f_locals.values()
-            count += sum(len(value) for value in values if isinstance(value, str))
-        count += event == "line"
-        return trace if "parsers" in (folder.name, folder.parent.name) else None
-
-    parser = family.parser(TOOLS)
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        for start in range(0, len(text), piece):
-            parser.feed(text[start : start + piece])
-        parser.finish()
-    finally:
-        sys.settrace(before)
-    return count
-
-
 def shapes(family: Family, size: int) -> list[str]:
     almost = "".join(landmark[:-1] for landmark in family.call.landmarks) or "</"
     return [
@@ -276,4 +250,5 @@ def shapes(family: Family, size: int) -> list[str]:
 def test_work_is_linear_in_every_family(family: Family) -> None:
     """Three times the text is about three times the work, whatever it holds."""
     for small, large in zip(shapes(family, 600), shapes(family, 1800), strict=True):
-        assert work(family, large, piece=1) < 3.6 * work(family, small, piece=1)
+        three, one = (work(family.parser(TOOLS), text, piece=1) for text in (large, small))
+        assert three < 3.6 * one

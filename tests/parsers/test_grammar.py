@@ -1,16 +1,12 @@
 """The mask: what XGrammar makes of our structural tags, and that the parser reads all they let through."""
 
 import json
-import random
 import re
-import string
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
 
-import jsonschema_rs
-import numpy as np
 import pytest
 import xgrammar as xgr
 
@@ -20,7 +16,7 @@ from parsers.family import Family, MarkedFamily, write_call
 from parsers.grammar import CallableTool, Format
 from parsers.registry import FAMILIES
 from parsers.syntax import Span
-from tests.parsers.reading import cut, feed, fold
+from tests.parsers.walking import walker_of_characters
 
 WEATHER = {
     "type": "object",
@@ -55,17 +51,6 @@ def json_format(schema: dict[str, Any]) -> Format:
 
 TOOLS = [CallableTool(name, json_format(schema), schema) for name, schema in SCHEMAS.items()]
 
-# One token for each ASCII character, a few for others, and an end token.
-VOCABULARY = [bytes([byte]) for byte in range(128)] + [char.encode() for char in "é世🚀｜▁"] + [b"<eos>"]
-EOS = len(VOCABULARY) - 1
-
-
-@cache
-def compiler() -> xgr.GrammarCompiler:
-    return xgr.GrammarCompiler(
-        xgr.TokenizerInfo(VOCABULARY, vocab_type=xgr.VocabType.RAW, stop_token_ids=[EOS]), max_threads=1
-    )
-
 
 def compiled(
     family: Family,
@@ -84,18 +69,13 @@ def compiled(
 
 @cache
 def compiled_tag(tag: str) -> Any:
-    return compiler().compile_structural_tag(tag)
-
-
-def tokens(text: str) -> list[int]:
-    """The text in the tokens of the vocabulary."""
-    return [VOCABULARY.index(char.encode()) for char in text]
+    return walker_of_characters().compile(json.loads(tag))
 
 
 def accepts(grammar: Any, text: str) -> bool:
     """Whether the mask lets the whole text through, and the answer end there."""
     matcher = xgr.GrammarMatcher(grammar)
-    return all(matcher.accept_token(token) for token in tokens(text)) and matcher.accept_token(EOS)
+    return bool(matcher.accept_string(text) and matcher.accept_token(walker_of_characters().end))
 
 
 FREE = {"at_least": 0}
@@ -303,102 +283,6 @@ def test_mask_lets_through_what_the_writer_writes(family: Family) -> None:
     ]
 
     assert accepts(compiled(family, at_least=3), family.write_calls(calls))
-
-
-# What walks prefer, so that they stay near what models write, with a taste for the characters of markup.
-LIKELY = np.isin(np.arange(EOS + 1), list((string.ascii_letters + string.digits + " .-\n").encode()))
-MARKUP = np.isin(np.arange(EOS + 1), list(b'<>/{}"\\,:[]'))
-
-
-def allowed_tokens(matcher: Any) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    bitmask = xgr.allocate_token_bitmask(1, EOS + 1)
-    matcher.fill_next_token_bitmask(bitmask)
-    bits = np.unpackbits(bitmask.numpy().view(np.uint8), bitorder="little")
-    return bits[: EOS + 1].astype(bool)
-
-
-def next_token(allowed: np.ndarray[Any, np.dtype[np.bool_]], rng: random.Random) -> int:
-    if allowed[EOS] and rng.random() < 0.02:
-        return EOS
-    for preferred, chance in ((MARKUP, 0.3), (LIKELY, 0.95)):
-        if rng.random() < chance and (allowed & preferred).any():
-            allowed = allowed & preferred
-    allowed[EOS] &= allowed.sum() == 1 or rng.random() < 0.1
-    return int(rng.choice(np.flatnonzero(allowed)))
-
-
-def walk(grammar: Any, rng: random.Random, words: Sequence[list[int]], limit: int = 800) -> str | None:
-    """A random answer that the mask lets through, or None if it does not end in time.
-
-    Now and then it tries to write one of the words, as far as the mask lets it.
-    """
-    matcher = xgr.GrammarMatcher(grammar)
-    written, word = bytearray(), list[int]()
-    while len(written) < limit:
-        allowed = allowed_tokens(matcher)
-        if not word and rng.random() < (0.1 if written else 0.5):
-            word = rng.choice(words)
-        if word and allowed[word[0]]:
-            token, word = word[0], word[1:]
-        else:
-            token, word = next_token(allowed, rng), []
-        assert matcher.accept_token(token)
-        if token == EOS:
-            return written.decode()
-        written += VOCABULARY[token]
-    return None
-
-
-WALKS_EACH = 25
-
-WALKS: dict[str, dict[str, Any]] = {
-    "free": {"at_least": 0},
-    "required": {"at_least": 1},
-    "two": {"at_least": 2, "at_most": 2},
-    "either": {"at_least": 0, "answer": json_format(ANSWER)},
-    "opened": {"at_least": 1, "opens_reasoning": True},
-    "opened, free": {"at_least": 0, "opens_reasoning": True},
-}
-
-
-def assert_calls_are_valid(calls: list[tuple[str, str]], seen: str) -> None:
-    for name, arguments in calls:
-        assert jsonschema_rs.is_valid(SCHEMAS[name], json.loads(arguments)), seen
-
-
-@by_family
-@pytest.mark.parametrize("wanted", WALKS.values(), ids=WALKS.keys())
-def test_whatever_the_mask_emits_is_read_to_valid_calls(family: Family, wanted: dict[str, Any]) -> None:
-    """On random walks the parser finds valid calls, as many as wanted, none malformed, in any pieces."""
-    if family.reasoning is None and wanted.get("opens_reasoning"):
-        pytest.skip("This family does not reason.")
-    grammar = compiled(family, **wanted)
-    opens = wanted.get("opens_reasoning", False)
-    words = [tokens(spelled(family, form)) for form in ("M", "C", "R", "B", "E", "EA", "SC", "CSC", "Hm. ")]
-    ended = called = 0
-    for seed in range(WALKS_EACH):
-        rng = random.Random(seed)
-        text = walk(grammar, rng, words)
-        if text is None:
-            continue
-        seen = f"seed {seed}: {text!r}"
-        events = feed([text], SCHEMAS, opens_reasoning=opens, family=family)
-        for pieces in (list(text), cut(text, rng)):
-            assert feed(pieces, SCHEMAS, opens_reasoning=opens, family=family) == events, seen
-
-        answer = fold(events)
-        assert answer.malformed == [], seen
-        for marker in family.call.markers:
-            assert marker not in answer.content + answer.reasoning, seen
-        assert wanted["at_least"] <= len(answer.calls) <= wanted.get("at_most", 3), seen
-        assert not (wanted["at_least"] and answer.content), seen
-        if "answer" in wanted and not answer.calls:
-            assert jsonschema_rs.is_valid(ANSWER, json.loads(answer.content)), seen
-        assert_calls_are_valid(answer.calls, seen)
-        ended += 1
-        called += len(answer.calls)
-    assert ended > WALKS_EACH // 2
-    assert called > WALKS_EACH // 12
 
 
 @by_family

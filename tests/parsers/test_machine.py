@@ -1,12 +1,9 @@
 """The machine, where it is not about one family's text: pieces, spans, what is held, how much work it is."""
 
 import json
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pytest
@@ -17,6 +14,7 @@ from parsers.events import Content, Reasoning, merge
 from parsers.families.hermes import HERMES
 from parsers.syntax import CallInside, Span
 from tests.parsers.reading import TOOLS, Answer, events_of, feed, read
+from tests.parsers.working import work
 
 BITS = st.sampled_from(
     [
@@ -180,44 +178,11 @@ SHAPES: dict[str, Callable[[int], str]] = {
 }
 
 
-def handed_over(frame: FrameType) -> int:
-    """Characters that a call is given, as arguments or in its object's buffer."""
-    values = [*frame.f_locals.values(), getattr(frame.f_locals.get("self"), "_buffer", "")]
-    return sum(len(value) for value in values if isinstance(value, str))
-
-
-def work(text: str, piece: int) -> int:
-    """The lines of `parsers` that run for the answer, and the characters handed from function to function.
-
-    Inside an argument style, which walks along one piece of text, only lines count.
-    """
-    count = 0
-
-    def trace(frame: FrameType, event: str, _: object) -> Any:
-        nonlocal count
-        module = Path(frame.f_code.co_filename)
-        if event == "call" and module.parent.name == "parsers":
-            count += handed_over(frame)
-        count += event == "line"
-        return trace if "parsers" in (module.parent.name, module.parent.parent.name) else None
-
-    parser = HERMES.parser(TOOLS)
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        for start in range(0, len(text), piece):
-            parser.feed(text[start : start + piece])
-        parser.finish()
-    finally:
-        sys.settrace(before)
-    return count
-
-
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
 @pytest.mark.parametrize(("piece", "size"), [(1, 1024), (10**9, 2048)], ids=["characters", "one piece"])
 def test_work_is_linear(shape: Callable[[int], str], piece: int, size: int) -> None:
     """Four times the text is about four times the work, whatever it holds."""
-    small, large = work(shape(size), piece), work(shape(4 * size), piece)
+    small, large = (work(HERMES.parser(TOOLS), shape(times * size), piece) for times in (1, 4))
 
     assert large < 4.6 * small
 
