@@ -9,6 +9,7 @@ import pytest
 
 from parsers.arguments.style import CallableTool, Schema
 from parsers.families.hermes import HERMES
+from parsers.families.kimi_k2 import KIMI_K2
 from parsers.family import AnswerParser, MarkedFamily
 from parsers.formats import Format
 from server.doctor.answer_checks import markers_are_known, walks_end_in_valid_calls
@@ -92,6 +93,15 @@ def test_faults_of_a_template_are_found(change: str | tuple[str, ...], rules: se
     assert failed(subject(source)) == rules
 
 
+def test_ids_that_do_not_reach_the_prompt_are_found() -> None:
+    """Where results are paired with calls by their ids."""
+    source = read_template("kimi_k2") or ""
+    without = "{% filter replace('functions.find_wombat:0', '') %}" + source + "{% endfilter %}"
+
+    assert IDS in failed(subject(without, KIMI_K2))
+    assert IDS not in failed(subject(source, KIMI_K2))
+
+
 class WritesMore(MarkedFamily):
     """Writes what its mask does not know."""
 
@@ -135,6 +145,26 @@ class MasksOtherTools(MarkedFamily):
         )
 
 
+class EndsEarly(MarkedFamily):
+    """Has a mask that lets nothing through but the end, where calls are not required."""
+
+    def structural_tag(self, *_: Any, **__: Any) -> dict[str, Any]:
+        return {"type": "structural_tag", "format": {"type": "const_string", "value": "No."}}
+
+
+class CannotThink(MarkedFamily):
+    """Reads thoughts as text."""
+
+    def parser(
+        self,
+        tools: Mapping[str, Schema] | Collection[str],
+        *,
+        opens_reasoning: bool = False,
+        tokens: Collection[str] = (),
+    ) -> AnswerParser:
+        return HERMES.without_reasoning().parser(tools, tokens=tokens)
+
+
 class KnowsNoTools(MarkedFamily):
     """Reads every call as text."""
 
@@ -153,6 +183,8 @@ BROKEN = {
     MasksNothing: {*REFUSE, WALKED},
     MasksWrongly: {COMPILE, LET_THROUGH, *REFUSE, WALKED, THOUGHTS},
     MasksOtherTools: {REFUSE[1], WALKED},
+    EndsEarly: {LET_THROUGH, REFUSE[3], WALKED, THOUGHTS},
+    CannotThink: {WALKED, THOUGHTS},
     KnowsNoTools: {READ, *READ_BACK, WALKED, THOUGHTS},
 }
 

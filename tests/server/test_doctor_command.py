@@ -155,6 +155,13 @@ def test_the_first_difference_is_pointed_at() -> None:
     ]
 
 
+def test_what_was_found_is_shown_where_nothing_else_was_wanted() -> None:
+    """Its first letters, on one line."""
+    found = list(told("a rule", Difference("it lets this through", found="a\n\tb" * 40), Paint.PLAIN))
+
+    assert found == ["FAIL  a rule: it lets this through", "      " + "a␤␉b" * 20]
+
+
 def test_abilities_are_told_in_words() -> None:
     """Whatever a template can do, or cannot."""
 
@@ -166,8 +173,21 @@ def test_abilities_are_told_in_words() -> None:
         "It does not show tools."
     )
     assert "calls, one in each turn" in told_of("one_call")
+    assert "Thinking is switched by enable_thinking." in told_of("opens_reasoning")
     assert "ids of nine letters or digits" in told_of("nine_letter_ids")
     assert "arguments as JSON text" in told_of("text_arguments")
+
+
+def test_calls_that_are_shown_as_text_are_told_of() -> None:
+    """Such a template takes no calls, and so no form of theirs."""
+    traits = ChatTemplate(SOURCE, origin="a test").traits
+
+    assert abilities(replace(traits, calls=False, text_calls=True)).startswith(
+        "It shows tools; calls that are written into the text of their turn; results. It takes system"
+    )
+    assert abilities(replace(traits, calls=False, results=False, text_calls=False, thinking=None)) == (
+        "It shows tools. It takes system messages anywhere."
+    )
 
 
 def test_every_place_for_system_messages_has_words() -> None:
