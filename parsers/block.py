@@ -72,6 +72,16 @@ class Block:
             pass
         return self._take_events()
 
+    def pass_plain(self, text: str) -> CallArguments | None:
+        """Read text that can be nothing but the next piece of a text value; None if it has to be read on."""
+        if self._index is None or self._fault or self._buffer or self._state is not _State.CALL:
+            return None
+        passed = self._reader.pass_plain(text)
+        if not passed:
+            return None
+        self._raw.write(text)
+        return CallArguments(self._index, passed)
+
     def finish(self, *, truncated: bool) -> list[Event]:
         """The output ends inside the block, by the token budget (`truncated`) or by itself."""
         self._raw.write(self._buffer)

@@ -6,7 +6,7 @@ it got on; if not, it is asked again when there is more text.
 
 from collections.abc import Callable
 
-from parsers.arguments.json_lexer import WHITESPACE, JsonLexer
+from parsers.arguments.json_lexer import WHITESPACE, JsonLexer, is_plain
 from parsers.arguments.json_text import write_json
 from parsers.arguments.style import Arguments, Progress, Reading, Step
 from parsers.events import Reason
@@ -35,6 +35,18 @@ class BufferedReader:
         self._steps.clear()
         consumed = len(text) if self.progress.goes_on else len(text) - len(self.buffer)
         return Reading(consumed, steps, self.progress, self.fault)
+
+    def pass_plain(self, text: str) -> str:
+        if self.buffer:
+            return ""
+        if self.mode == self._pass_object:
+            return text if self._lexer.pass_plain(text) else ""
+        stops = self.text_stops()
+        return quoted(text) if stops and not any(stop in text for stop in stops) else ""
+
+    def text_stops(self) -> tuple[str, ...]:
+        """The characters at which the text value being passed on may end; none where there is none."""
+        return ()
 
     def say(self, step: Step) -> None:
         self._flush()
@@ -88,4 +100,4 @@ class BufferedReader:
 
 def quoted(text: str) -> str:
     """The text as the inside of a JSON string."""
-    return write_json(text)[1:-1]
+    return text if is_plain(text) else write_json(text)[1:-1]

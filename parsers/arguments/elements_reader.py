@@ -166,6 +166,9 @@ class ElementsReader(BufferedReader):
         self.mode = self._read_tag
         return True
 
+    def text_stops(self) -> tuple[str, ...]:
+        return (self._mark[0], self._closing[0]) if self.mode == self._read_text else ()
+
     def _read_value(self) -> bool:
         """Content that may be elements, or a value."""
         at, marker = first_marker(self.buffer, (self._mark,))

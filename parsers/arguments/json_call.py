@@ -104,6 +104,10 @@ class JsonCallReader:
         self._steps.clear()
         return Reading(at, steps, self._progress, self._fault)
 
+    def pass_plain(self, text: str) -> str:
+        passes = self._mode == self._pass_on and self._lexer.pass_plain(text)
+        return text if passes else ""
+
     def _say(self, step: Step) -> None:
         if self._fault is None:
             self._steps.append(step)

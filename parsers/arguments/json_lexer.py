@@ -23,6 +23,11 @@ _LITERALS = {"t": "rue", "f": "alse", "n": "ull"}
 _OPENERS = {"{": "}", "[": "]"}
 
 
+def is_plain(text: str) -> bool:
+    """Whether the text stands in a JSON string as it is, with no character that might need a closer look."""
+    return text.isprintable() and '"' not in text and "\\" not in text
+
+
 def _edges(*edges: tuple[str, str]) -> dict[str, str]:
     return {char: state for chars, state in edges for char in chars}
 
@@ -65,6 +70,10 @@ class JsonLexer:
         while at < len(text) and self.progress.goes_on:
             at = self._mode(text, at)
         return at
+
+    def pass_plain(self, text: str) -> bool:
+        """Whether the text is only characters of the string that is being read. If so, it has been read."""
+        return self._mode == self._string and is_plain(text)
 
     def _break(self, at: int) -> int:
         self.progress = Progress.BROKEN

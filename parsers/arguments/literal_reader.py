@@ -198,6 +198,11 @@ class LiteralReader(BufferedReader):
             return True
         return self._read_escape()
 
+    def text_stops(self) -> tuple[str, ...]:
+        if self.mode != self._read_text:
+            return ()
+        return (self._quote[0], "\\") if self._escapes else (self._quote[0],)
+
     def _read_escape(self) -> bool:
         """The buffer begins with a backslash. One that escapes nothing is text."""
         if len(self.buffer) < 2:

@@ -47,6 +47,7 @@ class TaggedReader(BufferedReader):
         self._next_key = "\n" + style.key_begin
         """How the next argument begins where the end of a value is missing."""
         self._value_markers = (style.edge + style.value_end, style.value_end, self._next_key)
+        self._value_stops = tuple({marker[0] for marker in self._value_markers})
 
     # The name.
 
@@ -223,6 +224,10 @@ class TaggedReader(BufferedReader):
             self._pass("".join(self._ending))
             self.mode = self._read_value
         return True
+
+    def text_stops(self) -> tuple[str, ...]:
+        is_text = self.mode == self._read_value and self._allowed == STRING
+        return self._value_stops if is_text else ()
 
     def _pass(self, text: str) -> None:
         if self._allowed == STRING:

@@ -51,5 +51,10 @@ class UnmarkedReader:
         self._length += len(text)
         return Reading(reading.consumed, (), Progress.UNDECIDED)
 
+    def pass_plain(self, text: str) -> str:
+        passed = self._reader.pass_plain(text) if self._proved else ""
+        self._length += len(text) if passed else 0
+        return passed
+
     def _give_back(self) -> Reading:
         return Reading((len(self._opening) or 1) - self._length, (), Progress.PROSE)

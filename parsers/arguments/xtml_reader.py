@@ -163,6 +163,10 @@ class XtmlReader(BufferedReader):
             self.mode = self._read_value
         return True
 
+    def text_stops(self) -> tuple[str, ...]:
+        is_text = self.mode == self._read_value and self._allowed == STRING
+        return (self._end_of_argument[0],) if is_text else ()
+
     def _pass(self, text: str) -> None:
         if self._allowed == STRING:
             self.say_json(quoted(text))
