@@ -94,7 +94,7 @@ class CallSyntax:
     def behind(self, text: str) -> str:
         """What of the text behind a call, where no further one follows, is not markup."""
         around = (self.trail.strip(WHITESPACE), (self.joint or "").strip(WHITESPACE))
-        markup = tuple(filter(None, (*around, *self.style.surplus)))
+        markup = tuple(filter(None, (*around, self.style.closing, *self.style.surplus)))
         at = end = 0
         while at < len(text):
             if mark := next((mark for mark in markup if text.startswith(mark, at)), ""):

@@ -40,6 +40,7 @@ async def start(settings: Settings, located: Located, metrics: Metrics, *, repor
         located.family,
         template=shown,
         control_strings=vocabulary.control_strings,
+        end_strings={vocabulary.token_text(end) for end in vocabulary.end_ids},
         because=located.because,
     )
     template = load_template(located, vocabulary, chosen.family)

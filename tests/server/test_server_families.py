@@ -168,8 +168,14 @@ def test_a_vocabulary_says_nothing_against_a_template() -> None:
 
 
 def test_a_template_without_signs_is_served_as_generic_and_says_so() -> None:
-    """The log tells that nothing was found."""
-    chosen = choose(None, template="{{ messages }}", control_strings=())
+    """The log tells that nothing was found, and why nothing could be derived."""
+    chosen = choose(None, template="{{ messages[0].content }}", control_strings=())
+    without_template = choose(None, template=None, control_strings=())
 
-    assert chosen.family == GENERIC
-    assert chosen.sentence == "generic, because nothing shows a form of calls that is known here."
+    assert chosen.family == without_template.family == GENERIC
+    assert chosen.sentence == (
+        "generic, because the chat template writes no form of calls that is known here: it shows no tools."
+    )
+    assert without_template.sentence == (
+        "generic, because nothing shows a form of calls: there is no chat template."
+    )
