@@ -16,7 +16,7 @@ from server.engine.arguments import EngineArgumentError, engine_options
 from server.engine.environment import prepare_environment
 from server.engine.protocol import Engine, EngineError
 from server.engine.vllm import VllmEngine
-from server.families import choose
+from server.families import Choice, choose
 from server.family import marker_tokens
 from server.locate import Located
 from server.metrics import Metrics
@@ -35,14 +35,7 @@ async def start(settings: Settings, located: Located, metrics: Metrics, *, repor
     options = await asyncio.to_thread(read_engine_args, settings.engine_args)
     with progress("Loading the tokenizer", report):
         vocabulary = await asyncio.to_thread(load_vocabulary, located.model)
-    shown = vocabulary.chat_template if located.template is None else located.template
-    chosen = choose(
-        located.family,
-        template=shown,
-        control_strings=vocabulary.control_strings,
-        end_strings={vocabulary.token_text(end) for end in vocabulary.end_ids},
-        because=located.because,
-    )
+    chosen = choose_family(located, vocabulary)
     template = load_template(located, vocabulary, chosen.family)
     family = as_trained(chosen.family, vocabulary.chat_template, located.template)
     metrics.start_family(family.name)
@@ -88,6 +81,17 @@ def load_vocabulary(model: str) -> Vocabulary:
         # Of the library's long message, the first line says what is the matter.
         reason = str(exc).strip().partition("\n")[0]
         raise CommandError(f"The model '{model}' cannot be loaded: {reason}") from exc
+
+
+def choose_family(located: Located, vocabulary: Vocabulary) -> Choice:
+    """The family of a model, and why."""
+    return choose(
+        located.family,
+        template=vocabulary.chat_template if located.template is None else located.template,
+        control_strings=vocabulary.control_strings,
+        end_strings={vocabulary.token_text(end) for end in vocabulary.end_ids},
+        because=located.because,
+    )
 
 
 def load_template(located: Located, vocabulary: Vocabulary, family: Family) -> Renderer:

@@ -28,7 +28,7 @@ from server.renderer import Renderer, choose_renderer
 from server.request import Mode, Request, ToolChoice, ToolDefinition
 from server.schema.plan import SchemaPlanner
 from server.settings import ToolMask
-from server.start import as_trained, load_template, load_vocabulary
+from server.start import as_trained, choose_family, load_template, load_vocabulary
 from server.template import TemplateLoadError
 from server.terminal import CommandError
 from server.token_reader import TokenReader
@@ -172,10 +172,9 @@ def of_model(located: Located) -> Subject:
     vocabulary = load_vocabulary(located.model)
     if not vocabulary.end_ids:
         raise CommandError(f"The tokenizer of '{located.model}' does not say which token ends an answer.")
-    own, controls = vocabulary.chat_template, vocabulary.control_strings
-    chosen = choose(located.family, template=own, control_strings=controls, because=located.because)
+    chosen = choose_family(located, vocabulary)
     template = load_template(located, vocabulary, chosen.family)
-    family = as_trained(chosen.family, own)
+    family = as_trained(chosen.family, vocabulary.chat_template, located.template)
     rehearsal, prompt = rehearse(template, family), _prompt(template, family, vocabulary)
     tokens = _tokens(family, vocabulary)
     return Subject(family, chosen.sentence, template, vocabulary, tokens, rehearsal, prompt)
