@@ -15,36 +15,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from parsers.answer_parser import AnswerParser
 from parsers.arguments.style import CallableTool, Schema
 from parsers.call_ids import CallIdForm
-from parsers.events import Event
 from parsers.formats import Format
 from parsers.grammar import structural_tag, with_envelopes
 from parsers.machine import Parser
 from parsers.marker_tokens import MarkerTokenParser, as_letters
 from parsers.syntax import CallSyntax, Envelope, Span
 from parsers.write import write_calls
-
-
-class AnswerParser(Protocol):
-    """Reads one answer. However its text is cut, the merged events are the same."""
-
-    @property
-    def in_reasoning(self) -> bool:
-        """Whether the end of what was fed stands in the reasoning span, by what is known so far."""
-        ...
-
-    def feed(self, text: str) -> list[Event]:
-        """Read the next piece of the answer."""
-        ...
-
-    def feed_marker(self, marker: str) -> list[Event]:
-        """Read a marker that is a token of its own: one of the `tokens` that the parser was made with."""
-        ...
-
-    def finish(self, *, truncated: bool = False) -> list[Event]:
-        """The answer is over: it was cut off (`truncated`), or the model ended it. Feed no more."""
-        ...
 
 
 class Family(Protocol):
@@ -110,6 +89,10 @@ class Family(Protocol):
         """
         ...
 
+    def write_text(self, text: str, *, before_calls: bool = False) -> str:
+        """Text for the user as the models write it: as a whole answer, or in front of calls."""
+        ...
+
     def write_calls(self, calls: Iterable[tuple[str, Mapping[str, Any]]]) -> str:
         """The calls of one answer as the models were trained to write them, in order and with all markers.
 
@@ -166,6 +149,9 @@ class MarkedFamily:
             answer=answer if answer is None else with_envelopes(answer, self.envelopes),
             opens_reasoning=opens_reasoning,
         )
+
+    def write_text(self, text: str, *, before_calls: bool = False) -> str:  # noqa: ARG002 (marked by nothing)
+        return text
 
     def write_calls(self, calls: Iterable[tuple[str, Mapping[str, Any]]]) -> str:
         return write_calls(self.call, calls)

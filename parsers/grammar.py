@@ -40,7 +40,7 @@ def structural_tag(
     body = _body(syntax, span, tools, at_least, at_most, answer)
     if span:
         excluded = syntax.markers if tools else ()
-        body = sequence(_span(span, excluded, opens_reasoning=opens_reasoning), body)
+        body = sequence(thoughts_in(span, excluded, opens_reasoning=opens_reasoning), body)
     return {"type": "structural_tag", "format": body}
 
 
@@ -85,14 +85,15 @@ def _calls(syntax: CallSyntax, tools: Sequence[CallableTool], *, at_least: int, 
     """From `at_least` to `at_most` calls, of which there is one."""
     if syntax.joint is None:
         blocks = either([_call(syntax, tool, whole_block=True) for tool in tools])
-        return _several(blocks, syntax.separator, at_least=at_least, at_most=at_most)
+        return several_calls(blocks, syntax.separator, at_least=at_least, at_most=at_most)
     calls = either([_call(syntax, tool, whole_block=False) for tool in tools])
-    several = _several(calls, syntax.joint, at_least=at_least, at_most=at_most)
+    several = several_calls(calls, syntax.joint, at_least=at_least, at_most=at_most)
     begin, end = syntax.begin + syntax.lead, syntax.trail + syntax.end
     return tag(begin, several, end) if begin else sequence(several, text(end))
 
 
-def _several(content: Format, joint: str, *, at_least: int, at_most: int) -> Format:
+def several_calls(content: Format, joint: str, *, at_least: int, at_most: int) -> Format:
+    """From `at_least` to `at_most` times `content`, with `joint` between them."""
     if at_most == 1:
         return content
     further = sequence(text(joint), content) if joint else content
@@ -107,7 +108,7 @@ def _call(syntax: CallSyntax, tool: CallableTool, *, whole_block: bool) -> Forma
     return tag(before + frame.before, frame.content, frame.after + after)
 
 
-def _span(span: Span, excluded: Sequence[str], *, opens_reasoning: bool) -> Format:
+def thoughts_in(span: Span, excluded: Sequence[str], *, opens_reasoning: bool) -> Format:
     """The reasoning span: what is left of it if the prompt has opened it, else a whole one or none."""
     thoughts = tag("" if opens_reasoning else span.begin, free_text(excluded), span.end)
     whole = sequence(thoughts, text(span.after)) if span.after else thoughts

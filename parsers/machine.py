@@ -33,11 +33,9 @@ from parsers.arguments.style import Schema, Tools
 from parsers.block import Block
 from parsers.events import CallArguments, CallBegin, CallEnd, Content, Event, Malformed, Reasoning
 from parsers.markers import first_marker, held_tail, may_become
+from parsers.pieces import in_pieces
 from parsers.prose import Prose
 from parsers.syntax import CallInside, CallSyntax, Span
-
-_PIECE = 1024
-"""Characters taken at a time, which bounds the work on the buffer whatever a feed brings."""
 
 _NO_SPAN = Span("", "")
 """For families that do not reason: it is never looked for."""
@@ -57,7 +55,7 @@ class _State(Enum):
 
 
 class Parser:
-    """Reads one answer: see `parsers.family.AnswerParser`, and `Family.parser` for what it is made with."""
+    """Reads one answer: see `AnswerParser`, and `Family.parser` for what it is made with."""
 
     def __init__(
         self,
@@ -99,7 +97,7 @@ class Parser:
         """Read the next piece of the answer."""
         if self._state is _State.BLOCK and (passed := self._block.pass_plain(text)):
             return [passed]
-        self._input.extend(_cut(text))
+        self._input.extend(in_pieces(text))
         self._read_input()
         return self._take_events()
 
@@ -238,7 +236,7 @@ class Parser:
         self._say(self._block.read(text))
         if self._block.over:
             self._state = _State.TEXT
-            self._input.extendleft(reversed(_cut(self._block.rest)))
+            self._input.extendleft(reversed(in_pieces(self._block.rest)))
         return False
 
     def _say(self, events: Iterable[Event]) -> None:
@@ -260,9 +258,3 @@ class Parser:
             self._events.append(event)
             if isinstance(event, CallEnd | Malformed) and event.index is not None:
                 self._prose.follow_call()
-
-
-def _cut(text: str) -> list[str]:
-    if len(text) <= _PIECE:
-        return [text]
-    return [text[start : start + _PIECE] for start in range(0, len(text), _PIECE)]

@@ -14,8 +14,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TypeVar, cast
 
+from parsers.answer_parser import AnswerParser
 from parsers.events import CallArguments, Content, Event, Malformed, Reasoning
-from parsers.machine import Parser
 from parsers.markers import LETTERS
 
 _NO_LETTERS = dict.fromkeys(map(ord, LETTERS), "\ufffd")
@@ -96,7 +96,7 @@ def spellings(record: object) -> Iterator[str]:
 class MarkerTokenParser:
     """Reads one answer in which markers come by `feed_marker`, with a machine that knows their letters."""
 
-    def __init__(self, machine: Parser, letters: MarkerLetters) -> None:
+    def __init__(self, machine: AnswerParser, letters: MarkerLetters) -> None:
         self._machine = machine
         self._letters = letters
         self._letter_of = dict(letters.letters)

@@ -14,6 +14,7 @@ from parsers.families.generic import GENERIC
 from parsers.families.gigachat3 import GIGACHAT3
 from parsers.families.glm45 import GLM45
 from parsers.families.glm47 import GLM47
+from parsers.families.gpt_oss import GPT_OSS
 from parsers.families.granite3 import GRANITE3
 from parsers.families.granite4 import GRANITE4
 from parsers.families.hermes import HERMES
@@ -51,6 +52,7 @@ FAMILIES: tuple[Family, ...] = (
     KIMI_K2,
     KIMI_K3,
     APERTUS,
+    GPT_OSS,
     GEMMA4,
     GRANITE3,
     GRANITE4,

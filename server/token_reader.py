@@ -7,8 +7,8 @@ reader.feed(151657)    # []: the token <tool_call>, and perhaps a call
 
 from collections.abc import Mapping
 
+from parsers.answer_parser import AnswerParser
 from parsers.events import Event
-from parsers.family import AnswerParser
 from server.vocabulary import Detokenizer
 
 

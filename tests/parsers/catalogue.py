@@ -28,7 +28,7 @@ from parsers.arguments.named_json import NamedJson
 from parsers.arguments.style import Call, Tools
 from parsers.arguments.tagged import Tagged
 from parsers.arguments.xtml import Xtml
-from parsers.family import Family
+from parsers.family import Family, MarkedFamily
 from parsers.registry import FAMILIES, find
 from parsers.syntax import CallInside
 
@@ -95,7 +95,11 @@ def _has_style(*styles: type) -> Callable[[Family], bool]:
 
 
 def _reasons(call_inside: CallInside) -> Callable[[Family], bool]:
-    return lambda family: family.reasoning is not None and family.reasoning.call_inside is call_inside
+    return lambda family: (
+        isinstance(family, MarkedFamily)
+        and family.reasoning is not None
+        and family.reasoning.call_inside is call_inside
+    )
 
 
 def _tags(condition: Callable[[Tagged], bool]) -> Callable[[Family], bool]:

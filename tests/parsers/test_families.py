@@ -92,7 +92,8 @@ def test_what_is_written_is_read_back(family: Family, calls: Calls, content: str
     names = [name for name, _ in calls]
     if len(set(names)) < len(names):
         reject()
-    answer = read(content + written(family, calls), tools_of(calls), family=family)
+    text = family.write_text(content, before_calls=True) + written(family, calls)
+    answer = read(text, tools_of(calls), family=family)
 
     assert [(name, json.loads(arguments)) for name, arguments in answer.calls] == calls
     assert (answer.content, answer.reasoning, answer.malformed) == (content, "", [])

@@ -89,17 +89,17 @@ OPENED = {"at_least": 1, "opens_reasoning": True}
 OPENED_FREE = {"at_least": 0, "opens_reasoning": True}
 
 # In the forms C is a whole call, S the separator, R a whole reasoning span with what follows it,
-# B, E and A the span's begin, end and what follows, M the call's begin marker.
+# B, E and A the span's begin, end and what follows, M the call's begin marker, which is part of a text.
 ACCEPTED = {
     "free: nothing": (FREE, ""),
     "free: text": (FREE, "Hello, <b>you</b> {\n"),
     "free: text that ends in half a marker": (FREE, "a <tool"),
     "free: a call": (FREE, "C"),
-    "free: text, then a call": (FREE, "Sure.\nC"),
-    "free: as many calls as allowed": (FREE, "Sure.\nCSCSC"),
+    "free: text, then a call": (FREE, "Okay.\nC"),
+    "free: as many calls as allowed": (FREE, "Okay.\nCSCSC"),
     "free: half a marker, then a call": (FREE, "<C"),
     "free: reasoning, then text": (FREE, "RHello"),
-    "free: reasoning, then calls": (FREE, "RSure.CSC"),
+    "free: reasoning, then calls": (FREE, "ROkay.CSC"),
     "required: one": (REQUIRED, "C"),
     "required: three": (REQUIRED, "CSCSC"),
     "required: reasoning first": (REQUIRED, "RCSC"),
@@ -113,7 +113,7 @@ ACCEPTED = {
     "no tools: the answer": (NO_TOOLS_ANSWER, '{"n": 1}'),
     "opened: reasoning, then a call": (OPENED, "Hm. <think\nEAC"),
     "opened: empty reasoning": (OPENED, "\nEAC"),
-    "opened: reasoning, then text": (OPENED_FREE, "Hm.EASure."),
+    "opened: reasoning, then text": (OPENED_FREE, "Hm.EAOkay."),
 }
 REFUSED = {
     "free: text behind a call": (FREE, "C."),
@@ -125,7 +125,7 @@ REFUSED = {
     "free: reasoning that is not closed": (FREE, "Ba"),
     "free: two spans": (FREE, "RR"),
     "required: nothing": (REQUIRED, ""),
-    "required: text first": (REQUIRED, "Sure.C"),
+    "required: text first": (REQUIRED, "Okay.C"),
     "required: a call too many": (REQUIRED, "CSCSCSC"),
     "required: text behind": (REQUIRED, "C."),
     "required: reasoning only": (REQUIRED, "R"),
@@ -145,27 +145,38 @@ REFUSED = {
 }
 
 
-def spelled(family: Family, form: str) -> str:
-    """The text of a form in the family's own spelling."""
+PARTS = re.compile("C(?:SC)*|[SRBEA]|(?:[^CSRBEA]|\n)+")
+
+
+def spelled(family: Family, wanted: dict[str, Any], form: str) -> str:
+    """The text of a form in the family's own spelling. Text stands as such in a span, and behind calls."""
     span = family.reasoning
-    spelling = {"S": family.call.separator, "M": (*family.call.markers, "")[0]}
+    spelling = {"S": family.call.separator}
     if span:
         spelling |= {"B": span.begin, "E": span.end, "A": span.after}
         spelling["R"] = f"{span.begin}\nHm.\n{span.end}{span.after}"
-    parts = re.findall("C(?:SC)*|.|\n", form)
-    return "".join(
-        family.write_calls([("clock", {"utc": True})] * part.count("C"))
-        if part.startswith("C")
-        else spelling.get(part, part)
-        for part in parts
-    )
+    parts = PARTS.findall(form)
+    if not parts:
+        return family.write_text("")
+    written, bare = "", wanted.get("opens_reasoning", False)
+    for place, part in enumerate(parts):
+        if part[0] == "C":
+            written += family.write_calls([("clock", {"utc": True})] * part.count("C"))
+        elif part in spelling:
+            written += spelling[part]
+        else:
+            text = part.replace("M", (*family.call.markers, "")[0])
+            before_calls = "".join(parts[place + 1 :]).startswith("C")
+            written += text if bare else family.write_text(text, before_calls=before_calls)
+        bare = part[0] in "CB" or (bare and part != "E")
+    return written
 
 
 def can_write(family: Family, wanted: dict[str, Any], form: str) -> bool:
     """Whether the family has what the form is about: reasoning, or calls that text may precede."""
     if family.reasoning is None and (wanted.get("opens_reasoning") or set(form) & set("RBEA")):
         return False
-    return bool(family.call.begin) or form not in ("Sure.\nC", "Sure.\nCSCSC", "<C")
+    return bool(family.call.begin) or form not in ("Okay.\nC", "Okay.\nCSCSC", "<C")
 
 
 by_family = pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
@@ -184,13 +195,13 @@ def by_form(forms: dict[str, tuple[dict[str, Any], str]]) -> pytest.MarkDecorato
 @by_form(ACCEPTED)
 def test_mask_lets_through_what_is_wanted(family: Family, wanted: dict[str, Any], form: str) -> None:
     """An answer of the wanted shape, as the model was trained to write it, is never in the mask's way."""
-    assert accepts(compiled(family, **wanted), spelled(family, form))
+    assert accepts(compiled(family, **wanted), spelled(family, wanted, form))
 
 
 @by_form(REFUSED)
 def test_mask_refuses_what_is_not_wanted(family: Family, wanted: dict[str, Any], form: str) -> None:
     """An answer of another shape cannot be written."""
-    assert not accepts(compiled(family, **wanted), spelled(family, form))
+    assert not accepts(compiled(family, **wanted), spelled(family, wanted, form))
 
 
 ENVELOPED = [family for family in FAMILIES if isinstance(family, MarkedFamily) and family.envelopes]

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from parsers.answer_parser import AnswerParser
 from parsers.arguments.style import CallableTool, Schema
 from parsers.families.hermes import HERMES
 from parsers.families.kimi_k2 import KIMI_K2
-from parsers.family import AnswerParser, MarkedFamily
+from parsers.family import MarkedFamily
 from parsers.formats import Format
 from server.doctor.answer_checks import markers_are_known, walks_end_in_valid_calls
 from server.doctor.checks import CHECKS, examined

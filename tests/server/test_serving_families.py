@@ -31,6 +31,7 @@ SPECIAL = (
     *("<|START_THINKING|>", "<|END_THINKING|>", "<|START_ACTION|>", "<|END_ACTION|>"),
     *("<|action_start|>", "<|plugin|>", "<|action_end|>", "<|function_call|>"),
     *("<|tools_prefix|>", "<|tools_suffix|>", "<|open|>", "<|close|>", "<|sep|>", "]<]minimax[>["),
+    *("<|start|>", "<|channel|>", "<|constrain|>", "<|message|>", "<|end|>", "<|call|>", "<|return|>"),
     *("<start_function_call>", "<end_function_call>", "<escape>"),
     *("<｜tool_calls_begin｜>", "<｜tool_call_begin｜>", "<｜tool_sep｜>", "<｜tool_call_end｜>"),
     *("<｜tool_calls_end｜>", "<tool_calls:opensource>", "</tool_calls:opensource>"),
