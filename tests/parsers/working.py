@@ -8,7 +8,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from parsers.family import AnswerParser
+from parsers.answer_parser import AnswerParser
 
 
 def work(parser: AnswerParser, text: str, piece: int) -> int:
