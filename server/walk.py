@@ -1,104 +1,112 @@
 r"""Masks over the tokens of a vocabulary: whether one lets an answer through, and random ones that it does.
 
-tokens = Tokens(BYTES, end_ids=[END_OF_BYTES])
-mask = tokens.compile('{"type": "structural_tag", "format": {"type": "regex", "pattern": "ab*"}}')
-mask.lets_through(b"abb")              # True: bytes are the ids of their tokens
-mask.walk(random.Random(0), [b"ab"])   # [97, 98, 98]
+walker = Walker.over(BYTES, END_OF_BYTES)
+mask = walker.compile('{"type": "structural_tag", "format": {"type": "regex", "pattern": "ab*"}}')
+walker.lets_through(mask, b"abb")                   # True: bytes are the ids of their tokens
+walker.walk(mask, random.Random(0), words=["ab"])   # "abb", or None if it does not end in time
 """
 
 import random
 import string
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import xgrammar
 
-from server.forms import BYTES, END_OF_BYTES
+PLAIN = frozenset((string.ascii_letters + string.digits + " .-").encode())
+MARKUP = frozenset(b'<>/{}"\\,:[]()\n')
 
-__all__ = ["BYTES", "END_OF_BYTES", "Mask", "Tokens"]
-
-Flags = np.ndarray[Any, np.dtype[np.bool_]]
-"""One truth for each token."""
-
-PROSE = frozenset((string.ascii_letters + string.digits + " .-\n").encode())
-MARKUP = frozenset(b'<>/{}"\\,:[]')
+LONGEST = 600
+"""Steps of a walk; one that has not ended then is given up."""
 
 
-class Tokens:
-    """The texts of all tokens, by id. Those of which the text is empty are never let through."""
+@dataclass(frozen=True, slots=True)
+class Walker:
+    """Walks over one vocabulary, given as the bytes of its tokens. Tokens without any are never written."""
 
-    def __init__(self, texts: Sequence[bytes], *, end_ids: Iterable[int]) -> None:
-        self.ends = np.isin(np.arange(len(texts)), list(end_ids))
-        self.prose = _made_of(texts, PROSE) & ~self.ends
-        self.markup = _made_of(texts, MARKUP) & ~self.ends
-        info = xgrammar.TokenizerInfo(
-            list(texts),
-            vocab_type=xgrammar.VocabType.RAW,
-            stop_token_ids=np.flatnonzero(self.ends).tolist(),
-        )
-        self._compiler = xgrammar.GrammarCompiler(info, max_threads=1)
+    tokens: Sequence[bytes]
+    end: int
+    compiler: xgrammar.GrammarCompiler
+    favourites: Sequence[int]
+    """What walks prefer, so that they stay near what models write: plain text, with a taste for markup."""
 
-    def compile(self, structural_tag: str) -> "Mask":
+    @classmethod
+    def over(cls, tokens: Sequence[bytes], end: int, info: xgrammar.TokenizerInfo | None = None) -> "Walker":
+        """A walker over these tokens, of which `end` ends an answer; `info` is how XGrammar knows them."""
+        if info is None:
+            raw = xgrammar.VocabType.RAW
+            info = xgrammar.TokenizerInfo(list(tokens), vocab_type=raw, stop_token_ids=[end])
+        plain = [id for id, token in enumerate(tokens) if token and PLAIN.issuperset(token)]
+        markup = [id for id, token in enumerate(tokens) if token and MARKUP.issuperset(token)]
+        # As many of each, however many tokens of each there are.
+        fewer = random.Random(0).sample(plain, min(len(plain), 2000))  # noqa: S311 - no secret
+        favourites = [*fewer, *(markup * (len(fewer) // (2 * len(markup)) + 1))]
+        return cls(tokens, end, xgrammar.GrammarCompiler(info, max_threads=1), favourites)
+
+    def compile(self, structural_tag: str) -> xgrammar.CompiledGrammar:
         """Compile a structural tag, or find it among those compiled before. Raises `RuntimeError`."""
-        return Mask(self._compiler.compile_structural_tag(structural_tag), self)
+        return self.compiler.compile_structural_tag(structural_tag)
 
+    def lets_through(self, mask: xgrammar.CompiledGrammar, ids: Iterable[int]) -> bool:
+        """Whether the whole answer may be written in these tokens, and end there."""
+        matcher = xgrammar.GrammarMatcher(mask)
+        return all(matcher.accept_token(id) for id in ids) and bool(matcher.accept_token(self.end))
 
-class Mask:
-    """A compiled structural tag."""
-
-    def __init__(self, compiled: Any, tokens: Tokens) -> None:
-        self._compiled = compiled
-        self._tokens = tokens
-
-    def lets_through(self, ids: Iterable[int]) -> bool:
-        """Whether the whole answer may be written, and end there."""
-        matcher = xgrammar.GrammarMatcher(self._compiled)
-        if not all(matcher.accept_token(id) for id in ids):
-            return False
-        return bool((self._allowed(matcher) & self._tokens.ends).any())
-
-    def walk(
-        self, rng: random.Random, scripts: Sequence[Sequence[int]], *, limit: int = 400
-    ) -> list[int] | None:
-        """Draw a random answer that the mask lets through, or None if it does not end within `limit` tokens.
-
-        Now and then it tries to write one of the `scripts`, as far as the mask lets it. Else it stays near
-        what models write, with a taste for the characters of markup.
-        """
-        matcher = xgrammar.GrammarMatcher(self._compiled)
-        written, script = list[int](), list[int]()
-        while len(written) < limit:
-            allowed = self._allowed(matcher)
-            if not script and rng.random() < (0.1 if written else 0.5):
-                script = list(rng.choice(scripts))
-            if script and allowed[script[0]]:
-                token, script = script[0], script[1:]
-            else:
-                token, script = self._draw(allowed, rng), []
+    def walk(self, mask: xgrammar.CompiledGrammar, rng: random.Random, words: Sequence[str]) -> str | None:
+        """An answer, or None if it does not end in time. Now and then it tries to write one of the words."""
+        matcher = xgrammar.GrammarMatcher(mask)
+        bitmask = xgrammar.allocate_token_bitmask(1, len(self.tokens))
+        row = bitmask.numpy()[0]
+        written: list[bytes] = []
+        for step in range(LONGEST):
+            if text := self._text(matcher, rng, words, eager=not step):
+                written.append(text)
+                continue
+            matcher.fill_next_token_bitmask(bitmask)
+            token = self._token(row, rng)
             matcher.accept_token(token)
-            if self._tokens.ends[token]:
-                return written
-            written.append(token)
+            if token == self.end:
+                # Free text may hold bytes that are no character, which the server shows as replacements.
+                return b"".join(written).decode(errors="replace")
+            written.append(self.tokens[token])
         return None
 
-    def _allowed(self, matcher: Any) -> Flags:
-        size = len(self._tokens.ends)
-        bitmask = xgrammar.allocate_token_bitmask(1, size)
-        matcher.fill_next_token_bitmask(bitmask)
-        return np.unpackbits(bitmask.numpy().view(np.uint8), bitorder="little")[:size].astype(bool)
+    def _text(self, matcher: Any, rng: random.Random, words: Sequence[str], *, eager: bool) -> bytes:
+        """What has to come next, or a word, or the beginning of one; or nothing."""
+        if rng.random() < (0.5 if eager else 0.08):
+            word = rng.choice(words)
+            word = word[: rng.randint(1, len(word))] if rng.random() < 0.2 else word
+            if matcher.accept_string(word):
+                return word.encode()
+        if rng.random() < 0.8 and (forced := _forced(matcher)):
+            matcher.accept_string(forced)
+            return forced.encode()
+        return b""
 
-    def _draw(self, allowed: Flags, rng: random.Random) -> int:
-        """Draw one of the allowed tokens, of which there always is one."""
-        tokens = self._tokens
-        ends, others = np.flatnonzero(allowed & tokens.ends), allowed & ~tokens.ends
-        if ends.size and (not others.any() or rng.random() < 0.02):
-            return int(rng.choice(ends))
-        for preferred, chance in ((tokens.markup, 0.3), (tokens.prose, 0.95)):
-            if rng.random() < chance and (others & preferred).any():
-                others = others & preferred
-        return int(rng.choice(np.flatnonzero(others)))
+    def _token(self, row: Any, rng: random.Random) -> int:
+        if _allows(row, self.end) and rng.random() < 0.1:
+            return self.end
+        if rng.random() < 0.97:
+            for _ in range(8):
+                token = rng.choice(self.favourites)
+                if _allows(row, token):
+                    return token
+        allowed = np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little")[: len(self.tokens)])
+        if len(allowed) > 1 and rng.random() < 0.9:
+            allowed = allowed[allowed != self.end]
+        return int(rng.choice(allowed))
 
 
-def _made_of(texts: Sequence[bytes], letters: frozenset[int]) -> Flags:
-    return np.array([bool(text) and letters.issuperset(text) for text in texts])
+def _forced(matcher: Any) -> str:
+    """What has to come next."""
+    try:
+        return str(matcher.find_jump_forward_string())
+    except UnicodeDecodeError:
+        # A token has ended within a character, and what has to come is the rest of that.
+        return ""
+
+
+def _allows(row: Any, token: int) -> bool:
+    return bool(row[token >> 5] >> (token & 31) & 1)

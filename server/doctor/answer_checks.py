@@ -16,7 +16,6 @@ from server.rehearsal import TOOLS
 from server.request import Mode
 from server.schema.instance import InstanceValidator
 from server.schema.plan import SchemaPlanner
-from server.walk import Mask
 
 ONE = WRITTEN[:1]
 UNKNOWN: Called = ("find_wombats", ONE[0][1])
@@ -49,15 +48,11 @@ def mask_lets_calls_through(subject: Subject) -> Finding:
     for mode in (Mode.AUTO, Mode.REQUIRED):
         for calls in (ONE, WRITTEN):
             answer = subject.thought + subject.family.write_calls(calls)
-            if not _lets_through(subject, subject.mask(mode), answer):
+            if not subject.lets_through(subject.mask(mode), answer):
                 return Difference(
                     f"with tool_choice {mode.value} it refuses what the writer writes", found=answer
                 )
     return Passed()
-
-
-def _lets_through(subject: Subject, mask: Mask, answer: str) -> bool:
-    return mask.lets_through(subject.ids(answer))
 
 
 def mask_refuses_an_unknown_tool(subject: Subject) -> Finding:
@@ -74,7 +69,7 @@ def mask_refuses_a_second_call(subject: Subject) -> Finding:
 
 def mask_refuses_no_call(subject: Subject) -> Finding:
     for answer in ("", "No."):
-        if _lets_through(subject, subject.mask(Mode.REQUIRED), subject.thought + answer):
+        if subject.lets_through(subject.mask(Mode.REQUIRED), subject.thought + answer):
             return Difference("it lets an answer without calls through", found=answer)
     return Passed()
 
@@ -82,7 +77,7 @@ def mask_refuses_no_call(subject: Subject) -> Finding:
 def _refused(subject: Subject, calls: Sequence[Called], *, parallel: bool = True) -> Finding:
     answer = subject.thought + subject.family.write_calls(calls)
     for mode in (Mode.AUTO, Mode.REQUIRED):
-        if _lets_through(subject, subject.mask(mode, parallel=parallel), answer):
+        if subject.lets_through(subject.mask(mode, parallel=parallel), answer):
             return Difference(f"with tool_choice {mode.value} it lets this through", found=answer)
     return Passed()
 
@@ -99,7 +94,7 @@ def calls_are_read_as_tokens(subject: Subject) -> Finding:
     """As they come without a mask, where markers are tokens."""
     if subject.vocabulary is None:
         return Passed("not tried: a template has no tokens")
-    return _read_back(subject, lambda answer: subject.read_ids(subject.ids(answer), masked=False))
+    return _read_back(subject, lambda answer: subject.read_tokens(answer, masked=False))
 
 
 def _read_back(subject: Subject, read: Callable[[str], Reading]) -> Finding:
@@ -118,7 +113,7 @@ def thoughts_are_read(subject: Subject) -> Finding:
     opened = subject.opens
     begin = "" if opened else span.begin
     answer = f"{begin}Hm.{span.end}{span.after}{subject.family.write_calls(ONE)}"
-    if not _lets_through(subject, subject.mask(Mode.AUTO), answer):
+    if not subject.lets_through(subject.mask(Mode.AUTO), answer):
         return Difference("the mask refuses it", found=answer)
     reading = subject.read([answer], opened=opened)
     if finding := wrong_calls(reading, ONE):
@@ -148,17 +143,17 @@ def markers_are_known(subject: Subject) -> Finding:
 def walks_end_in_valid_calls(subject: Subject) -> Finding:
     """Random answers that the mask lets through are read to calls that fit their schema."""
     validator = SchemaPlanner().validator(WALK_SCHEMA, param="", name=WALK_TOOLS[0].name)
-    scripts = _scripts(subject)
+    words = _words(subject)
     ended = called = 0
     for mode in (Mode.AUTO, Mode.REQUIRED):
         mask = subject.mask(mode, tools=WALK_TOOLS)
         for seed in range(WALKS):
-            ids = mask.walk(random.Random(seed), scripts)  # noqa: S311 - walks, not secrets
-            if ids is None:
+            answer = subject.walker.walk(mask, random.Random(seed), words)  # noqa: S311 - walks, not secrets
+            if answer is None:
                 continue
-            reading = subject.read_ids(ids, masked=True)
+            reading = subject.read_tokens(answer, masked=True)
             if finding := _wrong_walk(reading, validator, forced=mode is Mode.REQUIRED):
-                return replace(finding, said=f"{finding.said} (seed {seed})", found=subject.text(ids))
+                return replace(finding, said=f"{finding.said} (seed {seed})", found=answer)
             ended += 1
             called += len(reading.calls)
     if not called:
@@ -166,14 +161,14 @@ def walks_end_in_valid_calls(subject: Subject) -> Finding:
     return Passed(f"{ended} answers, {called} calls")
 
 
-def _scripts(subject: Subject) -> list[list[int]]:
+def _words(subject: Subject) -> list[str]:
     """What walks like to write: calls, their markers, and thoughts."""
     write, span = subject.family.write_calls, subject.span
     call = (WALK_TOOLS[0].name, {"burrow": "<a>", "depth": 7})
     texts = [write([call]), write([call, call]), *subject.family.call.markers]
     if span:
         texts += [span.begin, f"Hm.{span.end}{span.after}", f"Hm.{span.end}{span.after}{write([call])}"]
-    return [subject.ids(text) for text in texts if text]
+    return texts
 
 
 def _wrong_walk(reading: Reading, validator: InstanceValidator, *, forced: bool) -> Difference | None:

@@ -3,7 +3,7 @@
     subject = of_template("…<tool_call>…", name="qwen.jinja", named=None)
     subject.family.name                  # "hermes"
     subject.ids("Hi")                    # [72, 105]: without a vocabulary, tokens are bytes
-    subject.mask(Mode.REQUIRED).lets_through(subject.ids("Hi"))    # False
+    subject.lets_through(subject.mask(Mode.REQUIRED), "Hi")    # False
 
 The checks are in `checks.py`, and how it is all told in `text.py`.
 """
@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from xgrammar import CompiledGrammar
+
 from parsers.arguments.style import Schema
 from parsers.family import Family
 from parsers.syntax import Span
@@ -20,6 +22,7 @@ from server.constrain import Constraint, constrain
 from server.errors import ApiError
 from server.families import choose
 from server.family import marker_tokens
+from server.forms import BYTES, END_OF_BYTES
 from server.locate import Located
 from server.reading import Reading
 from server.rehearsal import CALLS, QUESTION, RESULTS, TOOLS, Rehearsal, rehearse
@@ -33,7 +36,7 @@ from server.template import TemplateLoadError
 from server.terminal import CommandError
 from server.token_reader import TokenReader
 from server.vocabulary import Vocabulary
-from server.walk import BYTES, END_OF_BYTES, Mask, Tokens
+from server.walk import Walker
 
 SCHEMAS: Mapping[str, Schema] = {
     tool.name: tool.parameters for tool in TOOLS if isinstance(tool.parameters, Mapping)
@@ -79,7 +82,7 @@ class Subject:
     why: str
     template: Renderer
     vocabulary: Vocabulary | None
-    tokens: Tokens
+    walker: Walker
     rehearsal: Rehearsal
     prompt: Prompt
     planner: SchemaPlanner = field(default_factory=SchemaPlanner)
@@ -104,10 +107,9 @@ class Subject:
             return list(text.encode())
         return self.vocabulary.encode(text, inside=True)
 
-    def text(self, ids: Iterable[int]) -> str:
-        if self.vocabulary is None:
-            return bytes(ids).decode(errors="replace")
-        return self.vocabulary.decode(list(ids))
+    def lets_through(self, mask: CompiledGrammar, answer: str) -> bool:
+        """Whether the model may write the answer, and end there."""
+        return self.walker.lets_through(mask, self.ids(answer))
 
     def constraint(
         self, choice: ToolChoice, *, parallel: bool = True, tools: Sequence[ToolDefinition] = TOOLS
@@ -123,10 +125,12 @@ class Subject:
             opens_reasoning=self.opens,
         )
 
-    def mask(self, mode: Mode, *, parallel: bool = True, tools: Sequence[ToolDefinition] = TOOLS) -> Mask:
+    def mask(
+        self, mode: Mode, *, parallel: bool = True, tools: Sequence[ToolDefinition] = TOOLS
+    ) -> CompiledGrammar:
         """The server's mask, compiled. Raises `ApiError` or `RuntimeError`."""
         constraint = self.constraint(ToolChoice(mode), parallel=parallel, tools=tools)
-        return self.tokens.compile(constraint.structural_tag or "")
+        return self.walker.compile(constraint.structural_tag or "")
 
     def read(self, pieces: Iterable[str], *, opened: bool = False) -> Reading:
         """What the parser reads of an answer that comes in these pieces."""
@@ -137,16 +141,16 @@ class Subject:
         reading.add(parser.finish())
         return reading
 
-    def read_ids(self, ids: Iterable[int], *, masked: bool) -> Reading:
-        """What the server reads of an answer in tokens. Under a mask no marker is told from its text."""
+    def read_tokens(self, answer: str, *, masked: bool) -> Reading:
+        """What the server reads of an answer. Under a mask no marker is told from its text."""
         if self.vocabulary is None:
-            return self.read([self.text(ids)], opened=self.opens)
+            return self.read([answer], opened=self.opens)
         kept = marker_tokens(self.family, self.vocabulary)
         markers = {} if masked else kept
         parser = self.family.parser(SCHEMAS, opens_reasoning=self.opens, tokens=markers.values())
         reader = TokenReader(self.vocabulary.detokenizer(keep=frozenset(kept)), parser, markers)
         reading = Reading()
-        for id in ids:
+        for id in self.ids(answer):
             reading.add(reader.feed(id))
         reading.add(reader.finish(truncated=False))
         return reading
@@ -163,8 +167,8 @@ def of_template(source: str, *, name: str, named: Family | None) -> Subject:
     rehearsal = rehearse(template, family)
     opens = family.reasoning is not None and rehearsal.text.rstrip().endswith(family.reasoning.begin)
     prompt = Prompt(rehearsal.text, (), opens_reasoning=opens)
-    tokens = Tokens(BYTES, end_ids=[END_OF_BYTES])
-    return Subject(family, chosen.sentence, template, None, tokens, rehearsal, prompt)
+    walker = Walker.over(BYTES, END_OF_BYTES)
+    return Subject(family, chosen.sentence, template, None, walker, rehearsal, prompt)
 
 
 def of_model(located: Located) -> Subject:
@@ -176,8 +180,8 @@ def of_model(located: Located) -> Subject:
     template = load_template(located, vocabulary, chosen.family)
     family = as_trained(chosen.family, vocabulary.chat_template, located.template)
     rehearsal, prompt = rehearse(template, family), _prompt(template, family, vocabulary)
-    tokens = _tokens(family, vocabulary)
-    return Subject(family, chosen.sentence, template, vocabulary, tokens, rehearsal, prompt)
+    walker = _walker(family, vocabulary)
+    return Subject(family, chosen.sentence, template, vocabulary, walker, rehearsal, prompt)
 
 
 def _prompt(template: Renderer, family: Family, vocabulary: Vocabulary) -> Prompt:
@@ -194,11 +198,12 @@ def _prompt(template: Renderer, family: Family, vocabulary: Vocabulary) -> Promp
         return Prompt(error.message, (), opens_reasoning=False)
 
 
-def _tokens(family: Family, vocabulary: Vocabulary) -> Tokens:
-    """The tokens that can be part of an answer."""
-    hidden = vocabulary.special_ids - vocabulary.end_ids - set(marker_tokens(family, vocabulary))
+def _walker(family: Family, vocabulary: Vocabulary) -> Walker:
+    """A walker over the tokens that can be part of an answer, with one that ends it."""
+    end = min(vocabulary.end_ids)
+    hidden = (vocabulary.special_ids | vocabulary.end_ids) - set(marker_tokens(family, vocabulary)) - {end}
     texts = [b"" if id in hidden else vocabulary.token_bytes(id) for id in range(vocabulary.size)]
-    return Tokens(texts, end_ids=vocabulary.end_ids)
+    return Walker.over(texts, end)
 
 
 def wrong_calls(reading: Reading, calls: Sequence[Called]) -> Difference | None:

@@ -69,7 +69,7 @@ def compiled(
 
 @cache
 def compiled_tag(tag: str) -> Any:
-    return walker_of_characters().compile(json.loads(tag))
+    return walker_of_characters().compile(tag)
 
 
 def accepts(grammar: Any, text: str) -> bool:

@@ -24,9 +24,10 @@ from parsers.marker_tokens import spellings
 from parsers.registry import FAMILIES, find
 from server.family import holds_format
 from server.schema.plan import plan_schema
+from server.walk import Walker
 from tests.parsers.reading import cut, feed, fold
 from tests.parsers.tokenizers import qwen3, smollm2
-from tests.parsers.walking import Walker, walker_of_characters
+from tests.parsers.walking import walker_of_characters, walker_of_tokenizer
 
 WALKS = int(os.environ.get("STRICTCALL_WALKS", "500"))
 """Of each family, over all its settings."""
@@ -143,7 +144,7 @@ def check(family: Family, wanted: dict[str, Any], text: str, rng: random.Random)
 def walk_all(walker: Walker, family: Family, setting: str, walks: int) -> None:
     """Walk, and assert that what comes is read, and that most walks end and many call."""
     wanted = wanted_of(family, setting)
-    grammar, words = walker.compile(family.structural_tag(**wanted)), words_of(family)
+    grammar, words = walker.compile(json.dumps(family.structural_tag(**wanted))), words_of(family)
     ended = called = 0
     for seed in range(walks):
         rng = random.Random(seed)
@@ -182,7 +183,7 @@ def test_whatever_the_mask_emits_is_read_to_valid_calls(family: Family, setting:
 
 @cache
 def walker_of(directory: Path) -> Walker:
-    return Walker.of_tokenizer(AutoTokenizer.from_pretrained(directory))
+    return walker_of_tokenizer(AutoTokenizer.from_pretrained(directory))
 
 
 REAL = ("hermes", "qwen3_coder", "llama3_json", "deepseek_v32", "glm47")
