@@ -9,7 +9,17 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from server.doctor.subject import SCHEMAS, WRITTEN, Called, Difference, Finding, Passed, Subject, wrong_calls
+from server.doctor.subject import (
+    SCHEMAS,
+    WRITTEN,
+    Called,
+    Difference,
+    Finding,
+    Passed,
+    Subject,
+    ends_that_are_spelled,
+    wrong_calls,
+)
 from server.family import marker_tokens
 from server.reading import Reading
 from server.rehearsal import TOOLS
@@ -134,10 +144,24 @@ def markers_are_known(subject: Subject) -> Finding:
         *((subject.span.begin, subject.span.end) if subject.span else ()),
     ]
     text = [marker for marker in dict.fromkeys(spelled) if marker not in tokens]
-    ends = [marker for marker in text if set(subject.ids(marker)) <= subject.vocabulary.end_ids]
-    if ends:
-        return Difference(f"{ends[0]} ends an answer, and cannot be part of one")
-    return Passed(f"tokens: {' '.join(sorted(tokens)) or 'none'}; text: {' '.join(text) or 'none'}")
+    known_ends = ends_that_are_spelled(subject.family, subject.vocabulary).values()
+    ends = [marker for marker in text if marker in known_ends]
+    for end in ends:
+        if not _may_end_with(subject, end):
+            return Difference(f"{end} ends an answer, and the call before it is not whole")
+    kinds = (
+        ("tokens", sorted(tokens)),
+        ("text", [marker for marker in text if marker not in ends]),
+        ("ends of an answer", ends),
+    )
+    return Passed("; ".join(f"{kind}: {' '.join(found)}" for kind, found in kinds if found))
+
+
+def _may_end_with(subject: Subject, marker: str) -> bool:
+    """Whether calls are read without their last marker, which ends the answer."""
+    written = subject.thought + subject.family.write_calls(ONE)
+    reading = subject.read([written.removesuffix(marker)], opened=subject.opens)
+    return written.endswith(marker) and wrong_calls(reading, ONE) is None
 
 
 def walks_end_in_valid_calls(subject: Subject) -> Finding:

@@ -17,6 +17,7 @@ from xgrammar import CompiledGrammar
 
 from parsers.arguments.style import Schema
 from parsers.family import Family
+from parsers.marker_tokens import spellings
 from parsers.syntax import Span
 from server.constrain import Constraint, constrain
 from server.errors import ApiError
@@ -199,11 +200,24 @@ def _prompt(template: Renderer, family: Family, vocabulary: Vocabulary) -> Promp
 
 
 def _walker(family: Family, vocabulary: Vocabulary) -> Walker:
-    """A walker over the tokens that can be part of an answer, with one that ends it."""
-    end = min(vocabulary.end_ids)
-    hidden = (vocabulary.special_ids | vocabulary.end_ids) - set(marker_tokens(family, vocabulary)) - {end}
+    """A walker over the tokens that can be part of an answer.
+
+    As in the engine, only the tokenizer's own end token ends a mask. Others that end an answer are text to
+    it, and may be the end of a call.
+    """
+    own = vocabulary.encode(vocabulary.special_tokens.get("eos_token", ""))
+    end = own[0] if len(own) == 1 else min(vocabulary.end_ids)
+    kept = {end, *marker_tokens(family, vocabulary), *ends_that_are_spelled(family, vocabulary)}
+    hidden = (vocabulary.special_ids | vocabulary.end_ids) - kept
     texts = [b"" if id in hidden else vocabulary.token_bytes(id) for id in range(vocabulary.size)]
     return Walker.over(texts, end)
+
+
+def ends_that_are_spelled(family: Family, vocabulary: Vocabulary) -> dict[int, str]:
+    """The tokens that end an answer and are markers of the family as well, with their texts."""
+    spelled = "\0".join(spellings(family))
+    texts = {id: vocabulary.token_text(id) for id in vocabulary.end_ids}
+    return {id: text for id, text in sorted(texts.items()) if text in spelled}
 
 
 def wrong_calls(reading: Reading, calls: Sequence[Called]) -> Difference | None:

@@ -13,9 +13,10 @@ from parsers.families.hermes import HERMES
 from parsers.families.kimi_k2 import KIMI_K2
 from parsers.family import MarkedFamily
 from parsers.formats import Format
+from parsers.registry import find
 from server.doctor.answer_checks import markers_are_known, walks_end_in_valid_calls
 from server.doctor.checks import CHECKS, examined
-from server.doctor.subject import Difference, Subject, of_template
+from server.doctor.subject import Difference, Passed, Subject, of_template
 from server.rehearsal import rehearse
 from server.render import Prompt
 from server.template import ChatTemplate
@@ -204,7 +205,18 @@ def test_a_marker_that_ends_an_answer_is_found(smollm2: Vocabulary) -> None:
     finding = markers_are_known(replace(subject(), vocabulary=vocabulary))
 
     assert isinstance(finding, Difference)
-    assert finding.said == "<tool_call> ends an answer, and cannot be part of one"
+    assert finding.said == "<tool_call> ends an answer, and the call before it is not whole"
+
+
+def test_a_marker_that_ends_a_call_may_end_the_answer(smollm2: Vocabulary) -> None:
+    """The call is whole without it."""
+    vocabulary = with_special_tokens(smollm2, "<|call|>", "<|channel|>", end="<|call|>")
+    examinee = replace(subject(), family=find("gpt_oss"), vocabulary=vocabulary)
+    finding = markers_are_known(examinee)
+
+    assert isinstance(finding, Passed)
+    assert "tokens: <|channel|>; text: " in finding.note
+    assert finding.note.endswith("; ends of an answer: <|call|>")
 
 
 WITH_IDS = "the template writes an id into each call, which the model is not asked for"
