@@ -1,13 +1,15 @@
 """What makes the text of a prompt from a conversation: the model's chat template, mostly.
 
 choose_renderer(family, own=vocabulary.chat_template)
-# ChatTemplate, or ToolPrompt where the model has to be told how calls are written
+# ChatTemplate, or ToolPrompt where the model has to be told how calls are written, or HarmonyPrompt
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from parsers.family import Family
+from parsers.harmony import HarmonyFamily
+from server.harmony import HarmonyPrompt
 from server.template import ChatTemplate, TemplateLoadError, choose_template
 from server.tool_places import Turn
 from server.tool_prompt import ToolPrompt
@@ -53,6 +55,8 @@ def choose_renderer(family: Family, *, own: str | None, given: str | None = None
 
     `given` is the one of `--chat-template`, which is used as it is. Raises `TemplateLoadError`.
     """
+    if given is None and isinstance(family, HarmonyFamily):
+        return HarmonyPrompt()
     section = read_section(family.name)
     if section is None:
         if given is None:

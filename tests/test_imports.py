@@ -85,6 +85,11 @@ def test_only_the_engine_adapter_imports_vllm() -> None:
     assert [module for module in others if not module.startswith("server/engine/")] == []
 
 
+def test_only_one_module_imports_the_harmony_library() -> None:
+    """Prompts of one family are written by it; answers are read without."""
+    assert importers("server", of={"openai_harmony"}) == {"server/harmony.py": "openai_harmony"}
+
+
 def test_schemas_are_compiled_without_http() -> None:
     """`server.schema` can be tested, and used by a command, without an application around it."""
     assert importers("server/schema", of=HTTP) == {}
@@ -101,7 +106,8 @@ def test_imports_are_absolute() -> None:
 
 def test_the_command_starts_without_the_heavy_libraries() -> None:
     """`strictcall --help` answers at once: vLLM, torch and transformers take seconds to import."""
-    code = "import sys, server.main; print(*{'vllm', 'torch', 'transformers'} & sys.modules.keys())"
+    heavy = {"vllm", "torch", "transformers", "openai_harmony"}
+    code = f"import sys, server.main; print(*{heavy} & sys.modules.keys())"
 
     loaded = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
