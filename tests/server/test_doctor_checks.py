@@ -229,7 +229,6 @@ NOT_PASSING = {
     "StepFun3.5-Flash": NO_BREAK,
     "inclusionai-ling-3.0-flash": "the template puts no line break before calls, nor between two arguments",
     "mistralai-Mistral-Nemo-Instruct-2407": WITH_IDS,
-    "openai-gpt-oss-120b": "the template writes the tool's name before the channel, and the model behind it",
 }
 """Why what the writer writes is not to the letter what these templates show. It is read all the same."""
 
