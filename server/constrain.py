@@ -30,6 +30,7 @@ from server.request import (
 )
 from server.schema.check import schema_refused
 from server.schema.document import SchemaError
+from server.schema.inner import planned
 from server.schema.instance import InstanceValidator
 from server.schema.plan import Root, SchemaPlanner
 from server.schema.report import outside_json
@@ -111,14 +112,15 @@ def constrain(
     if not masked and answer_format is None:
         return Constraint(None, rules, None)
     single = request.choice.mode is Mode.NAMED or not request.parallel
+    free_answer = None if request.choice.forces_call else answer_format
     tag = family.structural_tag(
         [_callable(rule) for rule in rules.values()],
         at_least=1 if request.choice.forces_call else 0,
         at_most=1 if single else max_calls,
-        answer=None if request.choice.forces_call else answer_format,
+        answer=free_answer,
         opens_reasoning=opens_reasoning,
     )
-    return Constraint(compact_tag(tag["format"]), rules, answer)
+    return Constraint(compact_tag(planned(tag["format"], planner, kept=free_answer)), rules, answer)
 
 
 def _call_rule(
@@ -141,7 +143,7 @@ def _call_rule(
     # A style's own format holds less than the plan, so such calls are checked before any of them is sent.
     unmasked = outside_json(schema, plan)
     rule = CallRule(tool, plan.format, validator, Held.SCHEMA, streams=False, unmasked=unmasked)
-    check_arguments(style, _callable(rule), param=param)
+    check_arguments(style, _callable(rule), planner, param=param)
     return rule
 
 

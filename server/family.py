@@ -11,6 +11,8 @@ from parsers.family import Family
 from parsers.marker_tokens import spellings
 from server.errors import ApiError, Code
 from server.forms import compact_tag, reason_of
+from server.schema.inner import planned
+from server.schema.plan import SchemaPlanner
 from server.vocabulary import Vocabulary
 
 
@@ -30,10 +32,10 @@ def holds_format(style: ArgumentStyle) -> bool:
     return style.frame(CallableTool("f", one)) != style.frame(CallableTool("f", other))
 
 
-def check_arguments(style: ArgumentStyle, tool: CallableTool, *, param: str) -> None:
+def check_arguments(style: ArgumentStyle, tool: CallableTool, planner: SchemaPlanner, *, param: str) -> None:
     """Refuse a schema of which the style makes a mask that cannot be built. Raises `ApiError` (400)."""
     try:
-        xgrammar.Grammar.from_structural_tag(compact_tag(style.frame(tool).content))
+        xgrammar.Grammar.from_structural_tag(compact_tag(planned(style.frame(tool).content, planner)))
     except (RuntimeError, ValueError) as error:
         message = (
             f"Invalid schema for function '{tool.name}': this model's form of calls cannot be held to it "

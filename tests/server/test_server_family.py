@@ -11,6 +11,7 @@ from parsers.families.qwen3_coder import QWEN3_CODER
 from parsers.family import Family
 from server.errors import ApiError, Code
 from server.family import check_arguments, holds_format, marker_tokens
+from server.schema.plan import SchemaPlanner
 from server.vocabulary import Vocabulary
 from tests.server.special import with_special_tokens
 
@@ -56,9 +57,9 @@ def test_a_schema_that_no_mask_can_be_made_of_is_refused() -> None:
         schema = {"type": "object", "properties": {"a": {"type": "string", "pattern": pattern}}}
         return CallableTool("f", {}, schema)
 
-    check_arguments(style, tool("^[a-z]+$"), param=param)
+    check_arguments(style, tool("^[a-z]+$"), SchemaPlanner(), param=param)
     with pytest.raises(ApiError) as refused:
-        check_arguments(style, tool("^(?=x)y$"), param=param)
+        check_arguments(style, tool("^(?=x)y$"), SchemaPlanner(), param=param)
 
     assert (refused.value.kind, refused.value.param) == (Code.INVALID_TOOLS, param)
     assert "cannot be held to it (Regex parsing error" in refused.value.message
