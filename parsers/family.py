@@ -61,14 +61,16 @@ class Family(Protocol):
         tools: Mapping[str, Schema] | Collection[str],
         *,
         opens_reasoning: bool = False,
+        in_form: bool = False,
         tokens: Collection[str] = (),
     ) -> AnswerParser:
         """A parser of one answer.
 
         `tools` are the names that may be called, with the schemas of their arguments, which families that
         write no JSON need to tell text from numbers. Names alone leave all such values text.
-        `opens_reasoning`: the prompt ends inside the reasoning span. `tokens` are the markers that are told
-        apart from text: they come by `feed_marker`, and text that only spells them is text.
+        `opens_reasoning`: the prompt ends inside the reasoning span. `in_form`: an answer that is no call is
+        in a form of its own, such as JSON, and what it spells is no call. `tokens` are the markers that are
+        told apart from text: they come by `feed_marker`, and text that only spells them is text.
         """
         ...
 
@@ -123,12 +125,13 @@ class MarkedFamily:
         tools: Mapping[str, Schema] | Collection[str],
         *,
         opens_reasoning: bool = False,
+        in_form: bool = False,
         tokens: Collection[str] = (),
     ) -> AnswerParser:
         if not tokens:
-            return _machine(self, tools, opens_reasoning=opens_reasoning)
+            return _machine(self, tools, opens_reasoning=opens_reasoning, in_form=in_form)
         letters = as_letters(tokens)
-        machine = _machine(letters.within(self), tools, opens_reasoning=opens_reasoning)
+        machine = _machine(letters.within(self), tools, opens_reasoning=opens_reasoning, in_form=in_form)
         return MarkerTokenParser(machine, letters)
 
     def structural_tag(
@@ -158,10 +161,20 @@ class MarkedFamily:
 
 
 def _machine(
-    family: MarkedFamily, tools: Mapping[str, Schema] | Collection[str], *, opens_reasoning: bool
+    family: MarkedFamily,
+    tools: Mapping[str, Schema] | Collection[str],
+    *,
+    opens_reasoning: bool,
+    in_form: bool,
 ) -> Parser:
-    dropped = tuple(mark for envelope in family.envelopes for mark in envelope.marks)
-    return Parser(family.call, family.reasoning, tools, opens_reasoning=opens_reasoning, dropped=dropped)
+    return Parser(
+        family.call,
+        family.reasoning,
+        tools,
+        opens_reasoning=opens_reasoning,
+        in_form=in_form,
+        dropped=tuple(mark for envelope in family.envelopes for mark in envelope.marks),
+    )
 
 
 def write_call(family: Family, name: str, arguments: Mapping[str, Any]) -> str:

@@ -16,6 +16,7 @@ feed. Work is linear in the text, and what is held back between two feeds is nev
 * A reasoning span is read only at the very start of the answer, or when the prompt has opened it. What a
   call inside it means is the record's `CallInside`.
 * Without tools, call markers are text. With tools, so is a begin marker that no call follows.
+* An answer in a form, such as JSON, that does not begin with a call has none: what it spells is its own.
 * A call begins when its name is known and ends with its arguments, whether its end marker comes or not.
   The first thing wrong with a call is its reason. One that cannot be read on ends at the first marker
   after its own begin marker, so that the calls beside it are not lost.
@@ -32,6 +33,7 @@ from parsers.arguments.json_lexer import WHITESPACE
 from parsers.arguments.style import Schema, Tools
 from parsers.block import Block
 from parsers.events import CallArguments, CallBegin, CallEnd, Content, Event, Malformed, Reasoning
+from parsers.form import FormText
 from parsers.markers import first_marker, held_tail, may_become
 from parsers.pieces import in_pieces
 from parsers.prose import Prose
@@ -46,6 +48,10 @@ class _State(Enum):
     """Before the first character that is not whitespace: a reasoning span may begin."""
     FIRST = "first"
     """Before the first character of the content: a call that has no marker may begin."""
+    CHOICE = "choice"
+    """Before the first character of an answer that is in a form or is calls, and never both."""
+    FORM = "form"
+    """In an answer in a form."""
     TEXT = "text"
     """In content or reasoning."""
     HELD = "held"
@@ -64,6 +70,7 @@ class Parser:
         tools: Mapping[str, Schema] | Collection[str],
         *,
         opens_reasoning: bool = False,
+        in_form: bool = False,
         dropped: tuple[str, ...] = (),
     ) -> None:
         self._syntax = syntax
@@ -71,9 +78,14 @@ class Parser:
         self._call_inside = self._span.call_inside
         self._tools: Tools = tools if isinstance(tools, Mapping) else {name: {} for name in tools}
         self._cues = self._syntax.cues(self._tools)
+        self._call_markers = (*syntax.markers, *self._cues) if tools else ()
+        self._in_form = in_form
+        self._form = FormText(dropped)
         self._dropped = dropped
         """Marks in the content that are no part of it."""
         self._content_state = _State.TEXT if self._syntax.begin or not tools else _State.FIRST
+        if in_form and tools:
+            self._content_state = _State.CHOICE
         self._state = _State.START if span else self._content_state
         self._input: deque[str] = deque()
         self._buffer = ""
@@ -113,6 +125,8 @@ class Parser:
             self._read_input()
         if self._state is _State.BLOCK:
             self._say(self._block.finish(truncated=truncated))
+        for piece in self._form.finish():
+            self._events += self._prose.add(piece)
         for piece in (*self._held, self._buffer):
             self._events += self._prose.add(piece)
         self._events += self._prose.release()
@@ -139,6 +153,10 @@ class Parser:
                 return self._read_held()
             case _State.FIRST:
                 return self._read_first()
+            case _State.CHOICE:
+                return self._read_choice()
+            case _State.FORM:
+                return self._read_form()
             case _State.START:
                 return self._read_start()
 
@@ -179,13 +197,38 @@ class Parser:
             self._begin_block("")
         return True
 
+    def _read_choice(self) -> bool:
+        blank = len(self._buffer) - len(self._buffer.lstrip(WHITESPACE))
+        self._events += self._prose.add(self._take(blank))
+        if not self._buffer or may_become(self._buffer, (*self._dropped, *self._syntax.markers)):
+            return False
+        if mark := next(filter(self._buffer.startswith, self._dropped), ""):
+            self._drop(mark)
+        elif not self._syntax.begin:
+            self._state = _State.FIRST
+        else:
+            is_call = self._buffer.startswith(self._call_markers)
+            self._state = _State.TEXT if is_call else _State.FORM
+        return True
+
+    def _read_form(self) -> bool:
+        for piece in self._form.read(self._take(len(self._buffer))):
+            self._events += self._prose.add(piece)
+        return False
+
+    def _drop(self, mark: str) -> None:
+        """Read a mark that is no part of the content."""
+        self._take(len(mark))
+        self._prose.drop()
+        self._prose.follow_marker()
+
     def _begin_block(self, begin: str) -> None:
         self._block = Block(self._syntax, self._tools, first_index=self._calls, begin=begin)
         self._state = _State.BLOCK
 
     def _markers(self) -> tuple[str, ...]:
-        markers = (*self._syntax.markers, *self._cues) if self._tools else ()
-        return (*markers, self._span.end) if self.in_reasoning else (*markers, *self._dropped)
+        others = (self._span.end,) if self.in_reasoning else self._dropped
+        return (*self._call_markers, *others)
 
     def _read_text(self) -> bool:
         markers = self._markers()
@@ -200,9 +243,7 @@ class Parser:
             self._leave_span()
             self._state = self._content_state
         elif marker in self._dropped:
-            self._take(len(marker))
-            self._prose.drop()
-            self._prose.follow_marker()
+            self._drop(marker)
         elif self.in_reasoning and self._call_inside is CallInside.AWAITS_END:
             self._state = _State.HELD
         else:
@@ -235,7 +276,8 @@ class Parser:
         text, self._buffer = self._buffer, ""
         self._say(self._block.read(text))
         if self._block.over:
-            self._state = _State.TEXT
+            is_form = self._in_form and not self._syntax.begin and not self._calls
+            self._state = _State.FORM if is_form else _State.TEXT
             self._input.extendleft(reversed(in_pieces(self._block.rest)))
         return False
 

@@ -23,7 +23,7 @@ from server.labels import AbortCause
 from server.merge import merge
 from server.observe import RequestObserver, Usage
 from server.render import Prompt, render
-from server.request import Mode, Request, SamplingParams
+from server.request import FreeText, Mode, Request, SamplingParams
 from server.sequence import FinishReason, SequenceReader, Step
 from server.settings import NamedFinish
 from server.stop import StopSequences
@@ -160,6 +160,7 @@ class Answer:
             context.family.parser(
                 self._constraint.schemas,
                 opens_reasoning=self._prompt.opens_reasoning,
+                in_form=not isinstance(self.request.answer_format, FreeText),
                 tokens=markers.values(),
             ),
             markers,

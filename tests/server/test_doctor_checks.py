@@ -162,9 +162,10 @@ class CannotThink(MarkedFamily):
         tools: Mapping[str, Schema] | Collection[str],
         *,
         opens_reasoning: bool = False,
+        in_form: bool = False,
         tokens: Collection[str] = (),
     ) -> AnswerParser:
-        return HERMES.without_reasoning().parser(tools, tokens=tokens)
+        return HERMES.without_reasoning().parser(tools, in_form=in_form, tokens=tokens)
 
 
 class KnowsNoTools(MarkedFamily):
@@ -175,9 +176,10 @@ class KnowsNoTools(MarkedFamily):
         tools: Mapping[str, Schema] | Collection[str],
         *,
         opens_reasoning: bool = False,
+        in_form: bool = False,
         tokens: Collection[str] = (),
     ) -> AnswerParser:
-        return super().parser([], opens_reasoning=opens_reasoning, tokens=tokens)
+        return super().parser([], opens_reasoning=opens_reasoning, in_form=in_form, tokens=tokens)
 
 
 BROKEN = {
