@@ -71,6 +71,12 @@ class JsonLexer:
             at = self._mode(text, at)
         return at
 
+    @property
+    def in_nested_string(self) -> bool:
+        """Whether a string within an object or an array has begun and has not ended."""
+        string = (self._string, self._escape, self._hexadecimal)
+        return bool(self._closers) and self.progress.goes_on and self._mode in string
+
     def pass_plain(self, text: str) -> bool:
         """Whether the text is only characters of the string that is being read. If so, it has been read."""
         return self._mode == self._string and is_plain(text)

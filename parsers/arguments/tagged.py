@@ -98,7 +98,8 @@ class Tagged:
 
     def _write(self, key: str, value: Any) -> str:
         spelled = value if isinstance(value, str) else write_json(value)
-        if self.value_end in spelled:
+        # In JSON it could only stand in a string, and is told from the end by that.
+        if isinstance(value, str) and self.value_end in value:
             raise ValueError(f"A value of '{key}' holds '{self.value_end}', by which values end.")
         before, after = self._around(key, is_text=isinstance(value, str))
         return before + spelled + after

@@ -18,6 +18,7 @@ from parsers.arguments.json_lexer import WHITESPACE
 from parsers.arguments.json_text import write_json
 from parsers.arguments.kinds import ALL, STRING, Parameters, Spelled, read_value
 from parsers.arguments.style import Name, Progress, Tools
+from parsers.arguments.value_text import ValueText
 from parsers.events import Reason
 from parsers.markers import TAG_STARTS, first_marker, held_tail, may_become
 
@@ -40,7 +41,7 @@ class TaggedReader(BufferedReader):
         self._parameters = Parameters({})
         self._given: set[str] = set()
         self._allowed = STRING
-        self._value: list[str] = []
+        self._value = ValueText()
         """The value being read, where it is not passed on as it comes."""
         self._ending: list[str] = []
         """What looks like the end of a value, until what follows proves it."""
@@ -191,6 +192,10 @@ class TaggedReader(BufferedReader):
             self._pass(self.take(len(self.buffer) - held_tail(self.buffer, self._value_markers)))
             return False
         self._pass(self.take(at))
+        if self._value.in_string and not marker.startswith("\n"):
+            # JSON may spell the end of its value in a string, but no line break.
+            self._pass(self.take(len(marker)))
+            return True
         if marker == self._next_key:
             return self._read_next_key()
         self._ending = [self.take(len(marker))]
@@ -233,12 +238,11 @@ class TaggedReader(BufferedReader):
         if self._allowed == STRING:
             self.say_json(quoted(text))
         else:
-            self._value.append(text)
+            self._value.add(text)
 
     def _settle(self) -> None:
         """The value is whole."""
-        self.say_json('"' if self._allowed == STRING else read_value("".join(self._value), self._allowed))
-        self._value.clear()
+        self.say_json('"' if self._allowed == STRING else read_value(self._value.take(), self._allowed))
         self.mode = self._between
 
 

@@ -75,7 +75,7 @@ class Xtml:
 
     def _write(self, key: str, value: Any) -> str:
         spelled, end = value if isinstance(value, str) else write_json(value), self.end("argument")
-        if end in spelled:
+        if isinstance(value, str) and end in value:
             raise ValueError(f"The value of '{key}' holds '{end}', by which values end.")
         return self._before_value(key, _type_of(kind_of(value))) + spelled + end
 

@@ -16,6 +16,7 @@ from parsers.arguments.buffered import BufferedReader, quoted
 from parsers.arguments.json_text import write_json
 from parsers.arguments.kinds import ALL, STRING, Parameters, read_value
 from parsers.arguments.style import Name, Progress, Tools
+from parsers.arguments.value_text import ValueText
 from parsers.events import Reason
 from parsers.markers import first_marker, held_tail, may_become
 
@@ -40,7 +41,7 @@ class XtmlReader(BufferedReader):
         self._parameters = Parameters({})
         self._given = False
         self._allowed = STRING
-        self._value: list[str] = []
+        self._value = ValueText()
         """The value being read, where it is not passed on as it comes."""
         self._ending: list[str] = []
         """What looks like the end of a value, until what follows proves it."""
@@ -146,6 +147,9 @@ class XtmlReader(BufferedReader):
         self._pass(self.take(at))
         if not marker:
             return False
+        if self._value.in_string:
+            self._pass(self.take(len(marker)))
+            return True
         self._ending = [self.take(len(marker))]
         self.mode = self._after_value
         return True
@@ -171,12 +175,11 @@ class XtmlReader(BufferedReader):
         if self._allowed == STRING:
             self.say_json(quoted(text))
         else:
-            self._value.append(text)
+            self._value.add(text)
 
     def _settle(self) -> None:
         """The value is whole."""
-        self.say_json('"' if self._allowed == STRING else read_value("".join(self._value), self._allowed))
-        self._value.clear()
+        self.say_json('"' if self._allowed == STRING else read_value(self._value.take(), self._allowed))
         self.mode = self._between
 
 

@@ -8,7 +8,9 @@ import pytest
 from parsers.arguments.style import Call, CallableTool
 from parsers.events import Content, Malformed, Reason
 from parsers.families.deepseek_v32 import DEEPSEEK_V32
+from parsers.families.glm45 import GLM45
 from parsers.families.glm47 import GLM47
+from parsers.families.kimi_k3 import KIMI_K3
 from parsers.families.minimax_m2 import MINIMAX_M2
 from parsers.families.qwen3_coder import QWEN3_CODER
 from parsers.family import Family
@@ -217,3 +219,38 @@ def test_mask_without_a_schema_allows_any_arguments() -> None:
         "type": "const_string",
         "value": "",
     }
+
+
+@pytest.mark.parametrize(
+    ("family", "end"),
+    [
+        (QWEN3_CODER, "</parameter></function>"),
+        (GLM45, "</arg_value></tool_call>"),
+        (GLM47, "</arg_value></tool_call>"),
+        (MINIMAX_M2, "</parameter></invoke>"),
+        (DEEPSEEK_V32, "</｜DSML｜parameter></｜DSML｜invoke>"),
+        (KIMI_K3, "<|close|>argument<|sep|><|close|>call<|sep|>"),
+    ],
+    ids=lambda value: getattr(value, "name", None),
+)
+def test_a_string_within_json_may_spell_the_end_of_its_value(family: Family, end: str) -> None:
+    """Quotes say where it ends, whatever tags stand in it (row 63)."""
+    schema = {"type": "object", "properties": {"o": {"type": "object"}, "s": {"type": "string"}}}
+    arguments = {"o": {"a": f'{end} "{end}', "b": [f"{end}<x>"]}, "s": "end"}
+
+    answer = read(family.write_calls([("f", arguments), ("f", {"s": "x"})]), {"f": schema}, family=family)
+
+    assert [json.loads(text) for _, text in answer.calls] == [arguments, {"s": "x"}]
+
+
+def test_a_string_that_never_ends_costs_no_further_line() -> None:
+    """A line break is none of a JSON string, so that the end of the value counts again."""
+    text = QWEN3_CODER.write_calls([("f", {"o": {"a": 1}}), ("f", {"s": "x"})]).replace(
+        '{"a": 1}', '{"a": "1'
+    )
+
+    answer = read(
+        text, {"f": {"type": "object", "properties": {"o": {"type": "object"}}}}, family=QWEN3_CODER
+    )
+
+    assert [json.loads(text) for _, text in answer.calls][-1] == {"s": "x"}
