@@ -49,12 +49,14 @@ class HarmonyFamily:
         tools: Mapping[str, Schema] | Collection[str],
         *,
         opens_reasoning: bool = False,
+        in_form: bool = False,
         tokens: Collection[str] = (),
     ) -> AnswerParser:
         if not tokens:
-            return HarmonyParser(self.marks, tools, opens_reasoning=opens_reasoning)
+            return HarmonyParser(self.marks, tools, opens_reasoning=opens_reasoning, in_form=in_form)
         letters = as_letters(tokens)
-        machine = HarmonyParser(letters.within(self.marks), tools, opens_reasoning=opens_reasoning)
+        marks = letters.within(self.marks)
+        machine = HarmonyParser(marks, tools, opens_reasoning=opens_reasoning, in_form=in_form)
         return MarkerTokenParser(machine, letters)
 
     def structural_tag(

@@ -15,6 +15,7 @@ The prompt ends in `<|start|>assistant`, so the first message has no start of it
 * A body ends at `<|end|>`, `<|call|>`, `<|return|>`, `<|start|>` or the end of the answer; that of a call
   ends with its JSON, in which all of these are text. In any other body a whole header begins a new message,
   as if the end had not been forgotten.
+* An answer in a form on `final` goes on to the end, whatever it spells.
 * What is no header is text: of the message that it stands in, and content where it stands in none.
 * Two messages of one kind have a newline between them. Whitespace is dropped where that of other families
   is: before a call, behind it, and around a thought. All other text is exact.
@@ -27,9 +28,10 @@ from enum import Enum
 from parsers.arguments.json_lexer import WHITESPACE
 from parsers.arguments.style import Schema
 from parsers.events import CallBegin, Content, Event, Malformed, Reason, Reasoning
+from parsers.form import FormText
 from parsers.harmony_call import HarmonyCall
 from parsers.harmony_header import LONGEST_HEADER, Header, is_cut_off, may_begin_header, read_header
-from parsers.harmony_marks import ANALYSIS, Marks
+from parsers.harmony_marks import ANALYSIS, FINAL, Marks
 from parsers.markers import first_marker, held_tail
 from parsers.pieces import in_pieces
 from parsers.prose import Prose
@@ -57,8 +59,10 @@ class HarmonyParser:
         tools: Mapping[str, Schema] | Collection[str],
         *,
         opens_reasoning: bool = False,
+        in_form: bool = False,
     ) -> None:
         self._marks = marks
+        self._form = FormText(marks.ends) if in_form else None
         self._tools = tools
         self._input: deque[str] = deque()
         self._buffer = ""
@@ -102,6 +106,8 @@ class HarmonyParser:
             self._finish_header(truncated=truncated)
         else:
             self._say(self._buffer)
+        for piece in self._form.finish() if self._form else ():
+            self._say(piece)
         self._events += self._prose.release()
         return self._take_events()
 
@@ -179,6 +185,8 @@ class HarmonyParser:
             self._begin_call(text, header.tool)
             return
         self._begin_text(self._reasoning if header.channel == ANALYSIS else self._content)
+        if self._form and header.channel == FINAL:
+            self._mode = self._read_form
 
     def _begin_text(self, prose: Prose) -> None:
         if prose is not self._prose:
@@ -189,6 +197,12 @@ class HarmonyParser:
             prose.follow_marker()
         self._began.append(prose)
         self._mode = self._read_body
+
+    def _read_form(self) -> bool:
+        """In an answer in a form, which goes on to the end, whatever it spells."""
+        for piece in self._form.read(self._take(len(self._buffer))) if self._form else ():
+            self._say(piece)
+        return False
 
     def _finish_header(self, *, truncated: bool) -> None:
         """The answer ends in a header. Of a whole one, or the beginning of one, nothing has to be said."""
