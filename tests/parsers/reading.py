@@ -63,10 +63,11 @@ def feed(
     *,
     truncated: bool = False,
     opens_reasoning: bool = False,
+    in_form: bool = False,
     family: Family = HERMES,
 ) -> list[Event]:
     """The merged events of an answer that comes in these pieces."""
-    parser = family.parser(tools, opens_reasoning=opens_reasoning)
+    parser = family.parser(tools, opens_reasoning=opens_reasoning, in_form=in_form)
     events = [event for piece in pieces for event in parser.feed(piece)]
     return merge(events + parser.finish(truncated=truncated))
 
