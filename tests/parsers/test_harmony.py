@@ -20,6 +20,7 @@ from parsers.events import (
     merge,
 )
 from parsers.families.gpt_oss import GPT_OSS
+from parsers.harmony import HarmonyFamily
 from parsers.harmony_header import LONGEST_HEADER, Header, read_header
 from parsers.harmony_marks import MARKS
 from tests.parsers.reading import events_of, read
@@ -87,6 +88,12 @@ def test_arguments_that_are_no_object_are_malformed(text: str, reason: Reason) -
     *_, failure = events(HEADER + text)
 
     assert failure == Malformed(HEADER + text, reason, 0)
+
+
+@pytest.mark.parametrize("end", ["", "<|call|>"])
+def test_a_call_without_arguments_has_none(end: str) -> None:
+    """A model may leave them out for a tool that takes none."""
+    assert events(HEADER + end) == [CallBegin(0, "f"), CallArguments(0, "{}"), CallEnd(0)]
 
 
 @pytest.mark.parametrize("body", ["", "{", '{"a": "<|call|>'])
@@ -217,15 +224,22 @@ def test_control_tokens_divide_an_answer() -> None:
     assert parser.feed_marker("<|call|>") + parser.finish() == []
 
 
+def test_a_marker_reads_like_its_text_where_no_tokens_are_told_apart() -> None:
+    """Whoever feeds an answer need not know."""
+    parser = GPT_OSS.parser(["f"])
+
+    assert parser.feed_marker("<|message|>") + parser.feed("Hi") == [Content("Hi")]
+
+
 # The mask over a vocabulary with control tokens, of which two end the model's turn, as vLLM tells XGrammar.
 
 VOCABULARY = [*(bytes([byte]) for byte in range(128)), *(mark.encode() for mark in MARKS.all)]
 CALL, RETURN = VOCABULARY.index(b"<|call|>"), VOCABULARY.index(b"<|return|>")
 
 
-def matcher(**wanted: Any) -> Any:
+def matcher(family: HarmonyFamily = GPT_OSS, **wanted: Any) -> Any:
     tokens = xgr.TokenizerInfo(VOCABULARY, vocab_type=xgr.VocabType.RAW, stop_token_ids=[RETURN])
-    tag = GPT_OSS.structural_tag(
+    tag = family.structural_tag(
         [CallableTool("f", {"type": "json_schema", "json_schema": {"type": "object"}})],
         **{"at_least": 0, "at_most": 2, "answer": None, "opens_reasoning": False, **wanted},
     )
@@ -269,3 +283,9 @@ def test_the_turn_ends_with_an_answer_or_a_call_only(text: str, may_end: bool) -
 
     assert free.accept_string(text)
     assert (RETURN in allowed(free)) is may_end
+
+
+def test_a_model_that_was_not_trained_to_reason_is_not_offered_thoughts() -> None:
+    """It begins with its answer."""
+    assert matcher().accept_string("<|channel|>analysis")
+    assert not matcher(GPT_OSS.without_reasoning()).accept_string("<|channel|>analysis")
