@@ -34,5 +34,9 @@ class TokenReader:
         return self._parser.feed(text.removesuffix(marker)) + self._parser.feed_marker(marker)
 
     def finish(self, *, truncated: bool) -> list[Event]:
-        """The sequence is over: it was cut off (`truncated`), or the model ended it."""
-        return self._parser.finish(truncated=truncated)
+        """The sequence is over: it was cut off (`truncated`), or the model ended it.
+
+        A character that the model left unfinished is shown as U+FFFD; one that was cut off is nothing yet.
+        """
+        tail = "" if truncated else self._detokenizer.finish()
+        return self._parser.feed(tail) + self._parser.finish(truncated=truncated)

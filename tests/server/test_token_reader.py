@@ -143,3 +143,13 @@ def test_tokens_of_text_make_no_difference(special: Vocabulary, parts: list[str]
             pieces += [*text(special, part[:at]), *text(special, part[at:])]
 
     assert merge(events_of(pieces, special)) == merge(events_of(whole, special))
+
+
+@pytest.mark.parametrize(("truncated", "said"), [(False, "é\ufffd"), (True, "é")])
+def test_half_a_character_at_the_end(special: Vocabulary, truncated: bool, said: str) -> None:
+    """One that the model left so is shown as U+FFFD; of one that was cut off there is nothing to show yet."""
+    ids = text(special, "é🚀")
+    tokens = reader(HERMES, special)
+    events = [event for id in ids[:-1] for event in tokens.feed(id)]
+
+    assert fold(events + tokens.finish(truncated=truncated)).content == said
