@@ -20,8 +20,8 @@ from server.template import ChatTemplate, default_system_prompt
 from server.tool_places import Turn
 from server.traits import SystemRole
 
-EXAMPLE = ("NAME", {"KEY": "VALUE"})
-"""The call that the section shows."""
+SAMPLES: Mapping[str, Any] = {"integer": 1, "number": 1.5, "boolean": True, "array": [], "object": {}}
+"""What stands for values in the call that the section shows; for all others it is `...`."""
 
 
 class ToolPrompt:
@@ -53,7 +53,7 @@ class ToolPrompt:
     def _told(self, turns: list[Turn], tools: Sequence[Turn]) -> list[Turn]:
         """The turns with the section in them."""
         described = "\n".join(json.dumps(tool["function"], ensure_ascii=False) for tool in tools)
-        section = self._section.substitute(tools=described, call=self._family.write_calls([EXAMPLE]))
+        section = self._section.substitute(tools=described, call=self._example(tools[0]["function"]))
         first = turns[0] if turns else {}
         if self.traits.system not in (SystemRole.ANYWHERE, SystemRole.FRONT):
             at = next((i for i, turn in enumerate(turns) if turn["role"] == "user"), None)
@@ -64,6 +64,21 @@ class ToolPrompt:
         if first.get("role") == "system":
             return [{**first, "content": _joined(first["content"], section)}, *turns[1:]]
         return [{"role": "system", "content": _joined(self._default_system, section)}, *turns]
+
+    def _example(self, tool: Mapping[str, Any]) -> str:
+        """A call of a tool with its own keys: of a form with made-up ones, small models copy those."""
+        properties, required = (tool["parameters"].get(key) for key in ("properties", "required"))
+        if not isinstance(properties, Mapping):
+            properties = {}
+        keys = [key for key in properties if key in required] if isinstance(required, list) else properties
+        samples = {key: _sample(properties[key]) for key in keys}
+        return self._family.write_calls([(tool["name"], samples)])
+
+
+def _sample(schema: Any) -> Any:
+    """A value of the type that a schema names."""
+    named = schema.get("type") if isinstance(schema, Mapping) else None
+    return SAMPLES.get(named, "...") if isinstance(named, str) else "..."
 
 
 def _as_said(messages: Sequence[Turn]) -> list[Turn]:

@@ -21,7 +21,7 @@ def read_replacement(family_name: str) -> str | None:
 def read_section(family_name: str) -> str | None:
     """Return the part of the prompt that tells of a family's calls, None if its models were trained on them.
 
-    `$tools` and `$call` stand in it for the tools and for one call.
+    `$tools` and `$call` stand in it for the tools and for a call of the first.
     """
     return _read(f"{family_name}.txt")
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from typing import Any
 
 import pytest
 
@@ -28,9 +29,10 @@ You can call tools. Each of these lines describes one:
 "properties": {"city": {"type": "string"}}}}
 {"name": "get_time", "parameters": {"type": "object", "properties": {}}}
 
-To call a tool, write its name and its arguments as JSON, in this form and with nothing behind it:
+To call a tool, write its name and its arguments as JSON, with nothing behind them. A call of the first one \
+looks like this:
 <tool_call>
-{"name": "NAME", "arguments": {"KEY": "VALUE"}}
+{"name": "get_weather", "arguments": {"city": "..."}}
 </tool_call>
 
 For several calls, write one such block after the other. The results come in the next message, in the order \
@@ -94,6 +96,26 @@ def test_calls_and_results_are_said(own: str, vocabulary: Vocabulary) -> None:
         '[user]<tool_response name="get_weather">\nwet\n</tool_response>\n\n'
         '<tool_response name="get_time">\nnoon\n</tool_response>\n\nAnd now?'
     )
+
+
+@pytest.mark.parametrize(
+    ("parameters", "example"),
+    [
+        ({"properties": {"a": {"type": "integer"}, "b": {"type": "array"}}, "required": ["a"]}, '{"a": 1}'),
+        ({"properties": {"a": {"type": ["number", "null"]}, "b": True}}, '{"a": "...", "b": "..."}'),
+        ({"properties": {"a": {"$ref": "#/$defs/x"}, "b": {"type": "boolean"}}}, '{"a": "...", "b": true}'),
+        ({"properties": [], "required": "a"}, "{}"),
+        (True, "{}"),
+        (None, "{}"),
+    ],
+)
+def test_the_example_is_a_call_of_the_first_tool(
+    parameters: Any, example: str, vocabulary: Vocabulary
+) -> None:
+    """With its own keys, whatever its schema looks like: small models copy what they see."""
+    request = ask(USER, tools=(ToolDefinition("first", "", parameters), WEATHER), choice=AUTO)
+
+    assert f'\n{{"name": "first", "arguments": {example}}}\n' in prompt(vocabulary, request).text
 
 
 def test_without_a_choice_no_tool_is_told(vocabulary: Vocabulary) -> None:
