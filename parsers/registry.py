@@ -36,8 +36,10 @@ from parsers.families.nemotron_nano_v2 import NEMOTRON_NANO_V2
 from parsers.families.olmo3 import OLMO3
 from parsers.families.phi4_mini import PHI4_MINI
 from parsers.families.qwen3_coder import QWEN3_CODER
+from parsers.families.reka import REKA
 from parsers.families.seed_oss import SEED_OSS
 from parsers.families.step3 import STEP3
+from parsers.families.step35 import STEP35
 from parsers.families.xlam import XLAM
 from parsers.family import Family
 
@@ -60,6 +62,7 @@ FAMILIES: tuple[Family, ...] = (
     MINIMAX_M3,
     STEP3,
     SEED_OSS,
+    STEP35,
     QWEN3_CODER,
     GLM47,
     GLM45,
@@ -79,6 +82,7 @@ FAMILIES: tuple[Family, ...] = (
     LLAMA4_PYTHONIC,
     LLAMA3_JSON,
     ERNIE45,
+    REKA,
     HERMES,
     GENERIC,
 )

@@ -1,4 +1,4 @@
-"""Qwen3-Coder, Qwen3.5 and later, Nemotron 3, Step 3.5: arguments in tags.
+"""Qwen3-Coder, Qwen3.5 and later, Nemotron 3: arguments in tags.
 
 <tool_call>
 <function=get_weather>

@@ -27,8 +27,6 @@ CALLS: list[Call] = [
 WRITTEN_OTHERWISE = {
     "GigaChat3-10B-A1.8B": "it shows the turn of a call as that of another speaker, in words",
     "GigaChat3.1-10B-A1.8B": "it shows one call, and several are guessed to stand on lines",
-    "Reka-Edge": "its calls follow each other without a line break",
-    "StepFun3.5-Flash": "its calls follow each other without a line break",
     "inclusionai-ling-3.0-flash": "its arguments follow each other without a line break",
     "meta-llama-Llama-3.1-8B-Instruct": "it shows one call, and several are guessed to stand on lines",
     "meta-llama-Llama-3.2-3B-Instruct": "it shows one call, and several are guessed to stand on lines",

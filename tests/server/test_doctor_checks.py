@@ -222,13 +222,10 @@ def test_a_marker_that_ends_a_call_may_end_the_answer(smollm2: Vocabulary) -> No
 
 
 WITH_IDS = "the template writes an id into each call, which the model is not asked for"
-NO_BREAK = "the template puts no line break between two calls"
 
 NOT_PASSING = {
     "GigaChat3-10B-A1.8B": "the template marks calls by other words than those of the family's later models",
     "Mistral-Small-3.2-24B-Instruct-2506": WITH_IDS,
-    "Reka-Edge": NO_BREAK,
-    "StepFun3.5-Flash": NO_BREAK,
     "inclusionai-ling-3.0-flash": "the template puts no line break before calls, nor between two arguments",
     "mistralai-Mistral-Nemo-Instruct-2407": WITH_IDS,
 }
