@@ -48,6 +48,10 @@ class TaggedReader(BufferedReader):
         self._next_key = "\n" + style.key_begin
         """How the next argument begins where the end of a value is missing."""
         self._value_markers = (style.edge + style.value_end, style.value_end, self._next_key)
+        self._key_markers = tuple(
+            filter(None, (style.value_marker, style.value_end, style.key_begin, style.closing))
+        )
+        """What ends a key, and what shows that its end is missing."""
         self._value_stops = tuple({marker[0] for marker in self._value_markers})
 
     # The name.
@@ -154,8 +158,8 @@ class TaggedReader(BufferedReader):
     # An argument.
 
     def _read_key(self) -> bool:
-        at = self.buffer.find(self._style.value_marker)
-        if _is_too_long(at, self.buffer):
+        at, marker = first_marker(self.buffer, self._key_markers)
+        if _is_too_long(at, self.buffer) or marker not in ("", self._style.value_marker):
             return self.end(Progress.BROKEN, Reason.BAD_MARKUP)
         if at < 0:
             return False

@@ -186,6 +186,30 @@ def test_value_that_holds_its_own_end_cannot_be_written() -> None:
         QWEN3_CODER.call.style.write(Call("f", {"a": "</parameter>"}))
 
 
+KEYS_WITHOUT_AN_END: dict[str, tuple[Family, str, str]] = {
+    "its value follows": (GLM45, "<arg_value>1<", "<ar_value>1<"),
+    "its value follows, on one line": (GLM47, "<arg_value>1<", "<1<"),
+    "the call ends": (GLM47, "</arg_key><arg_value>1</arg_value>", ""),
+    "the end of its value": (QWEN3_CODER, "<parameter=n>", "<parameter=n"),
+    "the call ends, in tags that end alike": (QWEN3_CODER, ">\n1\n</parameter>", ""),
+    "another key": (MINIMAX_M2, 'n">1</parameter>', "n"),
+    "the end of its value, behind attributes": (DEEPSEEK_V32, ' string="false">', ""),
+}
+
+
+@pytest.mark.parametrize(("family", "whole", "broken"), KEYS_WITHOUT_AN_END.values(), ids=KEYS_WITHOUT_AN_END)
+def test_a_key_that_never_ends_takes_no_further_call_in(family: Family, whole: str, broken: str) -> None:
+    """A call whose key goes on over other tags is malformed, and the one behind it is read."""
+    calls: list[tuple[str, dict[str, Any]]] = [("f", {"n": 1, "a": "x"}), ("f", {"a": "y"})]
+    text = family.write_calls(calls)
+    assert whole in text
+
+    answer = read(text.replace(whole, broken, 1), TOOLS, family=family)
+
+    assert [json.loads(arguments) for _, arguments in answer.calls] == [{"a": "y"}]
+    assert [each.reason for each in answer.malformed] == [Reason.BAD_MARKUP]
+
+
 def content_of(schema: dict[str, Any]) -> Any:
     return QWEN3_CODER.call.style.frame(
         CallableTool("f", {}, {"properties": {"a": schema}, "required": ["a"]})
