@@ -37,11 +37,14 @@ RENDER_ERRORS = (
     ArithmeticError,
     AttributeError,
     LookupError,
-    RecursionError,
+    RuntimeError,
     TypeError,
     ValueError,
 )
 """What a template may raise: its own refusals, and the mistakes of a small program on a list of messages."""
+
+COMPILE_ERRORS = (jinja2.TemplateError, SyntaxError, RecursionError, MemoryError)
+"""What no template compiles from: Jinja makes Python of it, which has limits and faults of its own."""
 
 
 class TemplateLoadError(ValueError):
@@ -61,8 +64,10 @@ class ChatTemplate:
         self._defaults = {**dict.fromkeys(SPECIAL_ROLES, ""), **(defaults or {})}
         try:
             self._template = _environment().from_string(source)
-        except jinja2.TemplateError as error:
-            raise TemplateLoadError(f"The chat template cannot be compiled: {error}") from error
+        except COMPILE_ERRORS as error:
+            raise TemplateLoadError(
+                f"The chat template cannot be compiled: {str(error) or type(error).__name__}"
+            ) from error
         self._place = self._find_place()
         self._absence = self._find_absence()
         self.traits: Traits = probe(self.render)

@@ -73,6 +73,7 @@ def test_the_date_is_todays() -> None:
         pytest.param("{{ messages.append(1) }}", "unsafe", id="change of the arguments"),
         pytest.param("{{ messages.__class__.__mro__ }}", "unsafe", id="way out of the sandbox"),
         pytest.param("{{ 1 // 0 }}", "division", id="arithmetic"),
+        pytest.param("{{ cycler() }}", "at least one item", id="a fault of Jinja's own functions"),
         pytest.param("{{ {}['a'].b }}", "has no attribute 'a'", id="missing key"),
         pytest.param("{{ range | tojson }}", "function is not JSON", id="not json"),
     ],
@@ -86,10 +87,11 @@ def test_a_template_that_fails_is_a_400_with_its_reason(source: str, message: st
     assert message in caught.value.message
 
 
-def test_a_template_that_is_no_jinja_cannot_be_loaded() -> None:
-    """A broken template stops the start of the server, not each request."""
+@pytest.mark.parametrize("source", ["{% for %}", "{% break %}", "{{ " + "(" * 50_000])
+def test_a_template_that_cannot_be_compiled_cannot_be_loaded(source: str) -> None:
+    """A broken template stops the start of the server, not each request, whoever finds it out."""
     with pytest.raises(TemplateLoadError, match="cannot be compiled"):
-        ChatTemplate("{% for %}", origin="a test")
+        ChatTemplate(source, origin="a test")
 
 
 def test_hermes_shows_everything() -> None:
