@@ -4,11 +4,14 @@
     $ strictcall version
     strictcall 0.1.0 …
 
-Exit codes: 0 done, 1 failed, 2 wrong command line, 130 or 143 stopped by a signal before it was ready.
+Exit codes: 0 done, 1 failed, 2 wrong command line, 130 or 143 stopped by a signal before it was done,
+141 nobody reads the output any more.
 """
 
 import difflib
 import importlib
+import os
+import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -54,6 +57,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return complain(str(exc), code=2)
     except CommandError as exc:
         return complain(str(exc), code=1)
+    except BrokenPipeError:
+        # Whoever read the output has seen enough, as `head` has. What is left is written to nobody.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
 
 
 def usage() -> str:

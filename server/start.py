@@ -27,7 +27,7 @@ from server.schema.plan import SchemaPlanner
 from server.settings import Settings, SettingsError, ToolMask
 from server.template import TemplateLoadError
 from server.terminal import CommandError, Say, progress
-from server.vocabulary import Vocabulary, VocabularyError
+from server.vocabulary import Vocabulary, VocabularyError, loading_fault
 
 
 async def start(settings: Settings, located: Located, metrics: Metrics, *, report: Say) -> Context:
@@ -78,9 +78,7 @@ def load_vocabulary(model: str) -> Vocabulary:
     except VocabularyError as exc:
         raise CommandError(str(exc)) from exc
     except (OSError, ValueError) as exc:
-        # Of the library's long message, the first line says what is the matter.
-        reason = str(exc).strip().partition("\n")[0]
-        raise CommandError(f"The model '{model}' cannot be loaded: {reason}") from exc
+        raise CommandError(f"The model '{model}' cannot be loaded: {loading_fault(exc)}") from exc
 
 
 def choose_family(located: Located, vocabulary: Vocabulary) -> Choice:

@@ -21,8 +21,12 @@ class CommandError(Exception):
 
 
 def say(line: str) -> None:
-    """Write a line to standard output at once, also into a pipe."""
-    sys.stdout.write(f"{line}\n")
+    """Write a line to standard output at once, also into a pipe.
+
+    What the output cannot encode, such as half of a surrogate pair, is written as an escape.
+    """
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(line.encode(encoding, "backslashreplace").decode(encoding) + "\n")
     sys.stdout.flush()
 
 

@@ -260,3 +260,9 @@ def _byte_fallback(token: str) -> bytes:
     if len(token) == 6 and token.startswith("<0x") and token.endswith(">"):
         return bytes.fromhex(token[3:5])
     return token.replace("▁", " ").encode()
+
+
+def loading_fault(error: Exception) -> str:
+    """What the library's long message says is the matter: its first line, where that is no list's head."""
+    reason = str(error).strip().partition("\n")[0].strip()
+    return "there is no tokenizer in it, such as a tokenizer.json" if reason.endswith(":") else reason

@@ -13,7 +13,6 @@ r"""`strictcall check`: what a server will make of a JSON Schema, before any mod
 
 import argparse
 import json
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,6 +20,8 @@ from typing import Any
 
 import xgrammar
 
+from server import files
+from server.files import read_json, read_text, standard_input
 from server.schema.check import validator_of
 from server.schema.document import SchemaError
 from server.schema.instance import InstanceError, NotJsonError, parse_json
@@ -59,19 +60,27 @@ class Question:
 
 
 def run(argv: Sequence[str]) -> int:
-    options = _arguments().parse_args(argv)
+    options = _options(argv)
     checker = Checker(_tokens(options.tokenizer))
     if options.jsonl:
-        for line in filter(str.strip, sys.stdin):
+        for line in filter(str.strip, standard_input()):
             say(_answer(line, checker))
         return 0
-    if options.schema is None:
-        raise CommandError("Name the file of a schema, or give lines on standard input with --jsonl.")
-    instance = None if options.instance is None else _text(options.instance)
-    finding = checker.find(Question(_schema(options.schema), instance, strict=options.strict))
+    instance = None if options.instance is None else read_text(options.instance)
+    finding = checker.find(Question(read_json(options.schema), instance, strict=options.strict))
     for line in [finding.as_json()] if options.json else _lines(finding):
         say(line)
     return 0 if finding.error is None and finding.valid is not False else 1
+
+
+def _options(argv: Sequence[str]) -> argparse.Namespace:
+    parser = _arguments()
+    options = parser.parse_args(argv)
+    if options.jsonl and (options.schema or options.instance or options.strict):
+        parser.error("with --jsonl each line has its own 'schema', 'instance' and 'strict'")
+    if not options.jsonl and options.schema is None:
+        parser.error("name the file of a schema, or give lines on standard input with --jsonl")
+    return options
 
 
 def _arguments() -> argparse.ArgumentParser:
@@ -145,7 +154,7 @@ def _lines(finding: Finding) -> Iterator[str]:
 
 def _answer(line: str, checker: Checker) -> str:
     try:
-        asked = json.loads(line)
+        asked = files.parse_json(line)
         schema = asked["schema"]
     except (ValueError, TypeError, KeyError):
         wrong = {"pointer": "#", "message": "A line is a JSON object with a 'schema'."}
@@ -154,26 +163,14 @@ def _answer(line: str, checker: Checker) -> str:
     return checker.find(Question(schema, instance, strict=bool(asked.get("strict")))).as_json()
 
 
-def _text(path: Path) -> str:
-    try:
-        return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise CommandError(f"{path} cannot be read: {error}") from error
-
-
-def _schema(path: Path) -> Any:
-    try:
-        return json.loads(_text(path))
-    except ValueError as error:
-        raise CommandError(f"{path} is not JSON: {error}") from error
-
-
 def _tokens(tokenizer: str | None) -> xgrammar.TokenizerInfo:
     if tokenizer is None:
         return byte_tokens()
     from transformers import AutoTokenizer
 
+    from server.vocabulary import loading_fault
+
     try:
         return xgrammar.TokenizerInfo.from_huggingface(AutoTokenizer.from_pretrained(tokenizer))
     except (OSError, ValueError) as error:
-        raise CommandError(f"The tokenizer {tokenizer} cannot be loaded: {error}") from error
+        raise CommandError(f"The tokenizer '{tokenizer}' cannot be loaded: {loading_fault(error)}") from error

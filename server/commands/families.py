@@ -20,6 +20,7 @@ from pathlib import Path
 from parsers.family import Family, write_call
 from parsers.registry import FAMILIES
 from server.families import choose
+from server.files import read_text
 from server.rehearsal import rehearse
 from server.renderer import choose_renderer
 from server.template import TemplateLoadError
@@ -77,10 +78,12 @@ class TemplateRow:
 
 def template_rows(directory: Path) -> list[TemplateRow]:
     """One row for each `*.jinja` in a directory, by name. Raises `CommandError` if there is none."""
+    if not directory.is_dir():
+        raise CommandError(f"There is no directory '{directory}'.")
     pages = sorted(directory.glob("*.jinja"), key=lambda page: page.stem.lower())
     if not pages:
         raise CommandError(f"There is no *.jinja in {directory}.")
-    return [template_row(page.stem, page.read_text(encoding="utf-8")) for page in pages]
+    return [template_row(page.stem, read_text(page)) for page in pages]
 
 
 def template_row(name: str, source: str) -> TemplateRow:

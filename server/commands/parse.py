@@ -17,7 +17,6 @@ itself, as `"token_ids": [27, 14172, …]`, which is how text that only spells a
 import argparse
 import json
 import random
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +25,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from parsers.arguments.style import Schema
 from parsers.family import Family
 from parsers.registry import UnknownFamilyError, find
+from server.files import parse_json, read_json, standard_input
 from server.reading import Reading
+from server.settings import SettingsError
 from server.terminal import CommandError, say
 
 if TYPE_CHECKING:
@@ -58,11 +59,11 @@ class Answer:
 
 
 def run(argv: Sequence[str]) -> int:
-    options = _arguments().parse_args(argv)
+    options = _options(argv)
     vocabulary = _vocabulary(options.tokenizer) if options.tokenizer else None
     if options.jsonl:
         failed = 0
-        for line in filter(str.strip, sys.stdin):
+        for line in filter(str.strip, standard_input()):
             try:
                 say(_report(_read(_answer(line), vocabulary)))
             except LineError as error:
@@ -70,13 +71,23 @@ def run(argv: Sequence[str]) -> int:
                 say(json.dumps(NOTHING_READ | {"error": str(error)}, ensure_ascii=False))
         return failed
     try:
-        tools = _tools(_json(options.tools.read_text("utf-8"))) if options.tools else {}
-        family, raw = _family(options.family), sys.stdin.read()
-        answer = Answer(family, tools, raw, opens_reasoning=options.prompt_opens_reasoning)
-        say(_report(_read(answer, vocabulary)))
-    except (LineError, OSError) as error:
-        raise CommandError(str(error)) from error
+        family = find(options.family)
+        tools = _tools(read_json(options.tools)) if options.tools else {}
+    except UnknownFamilyError as error:
+        raise SettingsError(f"--family: {error}") from error
+    except LineError as error:
+        raise CommandError(f"{options.tools}: {error}") from error
+    answer = Answer(family, tools, standard_input().read(), opens_reasoning=options.prompt_opens_reasoning)
+    say(_report(_read(answer, vocabulary)))
     return 0
+
+
+def _options(argv: Sequence[str]) -> argparse.Namespace:
+    parser = _arguments()
+    options = parser.parse_args(argv)
+    if options.jsonl and (options.tools or options.prompt_opens_reasoning):
+        parser.error("with --jsonl each line has its own 'tools' and 'prompt_opens_reasoning'")
+    return options
 
 
 def _arguments() -> argparse.ArgumentParser:
@@ -87,7 +98,12 @@ def _arguments() -> argparse.ArgumentParser:
     form = parser.add_mutually_exclusive_group(required=True)
     form.add_argument("--family", help="the model family that wrote the text")
     form.add_argument("--jsonl", action="store_true", help="read one answer from each line instead")
-    parser.add_argument("--tools", type=Path, metavar="FILE", help="the request's tools, as a JSON array")
+    parser.add_argument(
+        "--tools",
+        type=Path,
+        metavar="FILE",
+        help="the request's tools, as a JSON array; without any, nothing is a call",
+    )
     parser.add_argument(
         "--prompt-opens-reasoning", action="store_true", help="the prompt ended inside the reasoning span"
     )
@@ -167,10 +183,18 @@ def _token_ids(answer: Answer, vocabulary: "Vocabulary") -> list[int]:
     ids = answer.token_ids
     if ids is None:
         # A prompt goes before the answer, and so no space that some tokenizers put in front of a text.
-        return vocabulary.encode(answer.raw, inside=True)
+        return vocabulary.encode(_encodable(answer.raw), inside=True)
     if isinstance(ids, list) and all(type(id) is int and 0 <= id < vocabulary.size for id in ids):
         return ids
     raise LineError(f"'token_ids' is an array of whole numbers from 0 to {vocabulary.size - 1}.")
+
+
+def _encodable(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise LineError("'raw' has half of a surrogate pair, which no token spells.") from error
+    return text
 
 
 def _report(reading: Reading) -> str:
@@ -180,7 +204,7 @@ def _report(reading: Reading) -> str:
 
 def _json(text: str) -> Any:
     try:
-        return json.loads(text)
+        return parse_json(text)
     except ValueError as error:
         raise LineError(f"This is not JSON ({error}): {text.strip()[:80]}") from error
 
@@ -190,9 +214,15 @@ def _tools(tools: Any) -> dict[str, Any]:
     if not isinstance(tools, list):
         raise LineError("Tools are a JSON array of function tools, as in a request.")
     functions = [tool.get("function", tool) if isinstance(tool, dict) else {} for tool in tools]
-    if not all(isinstance(function, dict) and "name" in function for function in functions):
+    if not all(
+        isinstance(function, dict) and isinstance(function.get("name"), str) for function in functions
+    ):
         raise LineError("Every tool is an object with a 'name', or with a 'function' that has one.")
-    return {function["name"]: function.get("parameters") or {} for function in functions}
+    schemas = {function["name"]: function.get("parameters") or {} for function in functions}
+    for name, schema in schemas.items():
+        if not isinstance(schema, dict):
+            raise LineError(f"The 'parameters' of the tool '{name}' are a JSON Schema, which is an object.")
+    return schemas
 
 
 def _pieces(output: Output, chunk: object) -> Iterator[Output]:

@@ -100,6 +100,10 @@ class _Writer:
 
 def _spellings(value: Any) -> Iterator[str]:
     """The texts of a string, a number or a constant: a mask need not know all spellings of a number."""
+    if isinstance(value, Decimal):
+        # More than a float holds: it comes as a Decimal, which `json` cannot write.
+        yield str(value)
+        return
     yield json.dumps(value, ensure_ascii=False)
     if isinstance(value, float):
         whole = [str(int(value))] if value.is_integer() else []

@@ -91,7 +91,9 @@ def test_lines_say_what_mask_and_check_make_of_a_value(
     assert answer["compile_ms"] > 0
 
 
-@pytest.mark.parametrize("line", ["no json", "[]", "{}", '{"schema": {"type": "strin"}}', '{"schema": 1}'])
+@pytest.mark.parametrize(
+    "line", ["no json", "[]", "{}", "[" * 100_000, '{"schema": {"type": "strin"}}', '{"schema": 1}']
+)
 def test_a_line_that_cannot_be_answered_costs_no_other(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], line: str
 ) -> None:
@@ -102,7 +104,11 @@ def test_a_line_that_cannot_be_answered_costs_no_other(
     assert wrong["error"]["message"]
 
 
-@pytest.mark.parametrize("content", [None, "{", b"\xff"], ids=["missing", "no JSON", "no UTF-8"])
+@pytest.mark.parametrize(
+    "content",
+    [None, "{", b"\xff", "[" * 100_000],
+    ids=["missing", "no JSON", "no UTF-8", "too deep"],
+)
 def test_a_file_that_cannot_be_read_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str | bytes | None
 ) -> None:
@@ -114,3 +120,34 @@ def test_a_file_that_cannot_be_read_is_named(
     assert main(["check", str(path)]) == 1
 
     assert "schema.json" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", ["1e400", "1" + "0" * 5000])
+def test_a_number_that_no_float_holds_is_checked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], number: str
+) -> None:
+    """It is a number as any other."""
+    (tmp_path / "value.json").write_text(number, encoding="utf-8")
+    files = [written(tmp_path, "s.json", {"type": "number"}), "--instance", str(tmp_path / "value.json")]
+
+    assert main(["check", *files]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "The value fits."
+
+
+@pytest.mark.parametrize("argv", [[], ["s.json", "--jsonl"], ["--jsonl", "--strict"]])
+def test_what_says_no_schema_or_two_is_a_wrong_command_line(
+    argv: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing that was said on it is left out in silence."""
+    with pytest.raises(SystemExit) as stopped:
+        main(["check", *argv])
+
+    assert stopped.value.code == 2
+    assert "--jsonl" in capsys.readouterr().err
+
+
+def test_a_directory_without_a_tokenizer_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In words that say what is missing."""
+    assert main(["check", written(tmp_path, "s.json", SCHEMA), "--tokenizer", str(tmp_path)]) == 1
+
+    assert "there is no tokenizer in it" in capsys.readouterr().err

@@ -71,3 +71,13 @@ def test_templates_that_are_none_are_told(
 
     assert status == (1 if source is None else 0)
     assert "no *.jinja" in err if source is None else "cannot be compiled" in out
+
+
+def test_a_template_that_is_no_text_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the reason; and so is a directory that is not there."""
+    (tmp_path / "binary.jinja").write_bytes(b"\xff")
+
+    assert main(["families", "--templates", str(tmp_path)]) == 1
+    assert "binary.jinja is not UTF-8 text" in capsys.readouterr().err
+    assert main(["families", "--templates", str(tmp_path / "none")]) == 1
+    assert "There is no directory" in capsys.readouterr().err

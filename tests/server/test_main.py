@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import signal
 import socket
 import subprocess
 import sys
@@ -166,3 +167,14 @@ def test_only_loopback_addresses_are_private() -> None:
         False,
         False,
     ]
+
+
+def test_a_reader_that_leaves_early_is_no_fault() -> None:
+    """As `head` does: nothing is told of it on the error stream."""
+    command = [sys.executable, "-m", "server", "families"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        _, told = process.communicate(timeout=60)
+
+    assert (process.returncode, told) == (128 + signal.SIGPIPE, b"")

@@ -82,6 +82,12 @@ BAD_LINES = {
     "unknown family": ('{"family": "hermez", "tools": [], "raw": ""}', "no model family 'hermez'"),
     "tools that are none": ('{"family": "hermes", "tools": {}, "raw": ""}', "JSON array"),
     "tool without a name": ('{"family": "hermes", "tools": [3], "raw": ""}', "'name'"),
+    "name that is no text": ('{"family": "xlam", "tools": [{"name": ["f"]}], "raw": ""}', "'name'"),
+    "schema that is none": (
+        '{"family": "glm45", "tools": [{"name": "f", "parameters": [1]}], "raw": ""}',
+        "'f' are a JSON Schema",
+    ),
+    "too deep": ("[" * 100_000, "too deeply"),
     "unknown cut": ('{"family": "hermes", "tools": [], "raw": "", "chunk": 0}', "'chunk'"),
 }
 
@@ -99,15 +105,65 @@ def test_bad_line_is_told_and_costs_the_others_nothing(
     assert (first["tool_calls"], second["content"]) == ([], "Hi")
 
 
-@pytest.mark.parametrize("argv", [("--family", "hermez"), ("--family", "hermes", "--tools", "/nowhere.json")])
-def test_single_answer_that_cannot_be_read_fails(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, argv: tuple[str, ...]
+@pytest.mark.parametrize("tools", [None, "{", b"\xff", "[" * 100_000, "{}"])
+def test_tools_that_cannot_be_read_are_told(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, tools: str | bytes | None
 ) -> None:
-    """The message says what is wrong."""
-    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    """The message names the file, whatever is wrong with it."""
+    path = tmp_path / "tools.json"
+    if tools is not None:
+        path.write_bytes(tools.encode() if isinstance(tools, str) else tools)
 
-    assert main(["parse", *argv]) == 1
-    assert argv[-1] in capsys.readouterr().err
+    assert main(["parse", "--family", "hermes", "--tools", str(path)]) == 1
+    assert capsys.readouterr().err.startswith(f"strictcall: {path}")
+
+
+def test_a_family_that_is_none_is_a_wrong_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """As for the other commands that take one."""
+    assert main(["parse", "--family", "hermez"]) == 2
+    assert "'hermez'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("flag", [["--tools", "tools.json"], ["--prompt-opens-reasoning"]])
+def test_flags_for_a_single_answer_are_refused_with_lines(
+    capsys: pytest.CaptureFixture[str], flag: list[str]
+) -> None:
+    """They would have no effect: each line says such things for itself."""
+    with pytest.raises(SystemExit) as stopped:
+        main(["parse", "--jsonl", *flag])
+
+    assert stopped.value.code == 2
+    assert "each line" in capsys.readouterr().err
+
+
+def test_half_of_a_surrogate_pair_is_written_as_json_can(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """UTF-8 cannot."""
+    line = '{"family": "hermes", "raw": "a\\ud800"}'
+
+    assert parsed(capsys, monkeypatch, "--jsonl", text=line)[1][0]["content"] == "a\ud800"
+
+
+def test_half_of_a_surrogate_pair_has_no_tokens(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tokenizer: str
+) -> None:
+    """The line has an error, in its place."""
+    line = '{"family": "hermes", "raw": "a\\ud800"}'
+    code, (answer,) = parsed(capsys, monkeypatch, "--jsonl", "--tokenizer", tokenizer, text=line)
+
+    assert code == 1
+    assert "surrogate" in answer["error"]
+
+
+def test_bytes_that_are_no_utf_8_are_replaced(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the locale says of standard input."""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO("é".encode() + b"\xff"), "ascii"))
+
+    assert main(["parse", "--family", "hermes"]) == 0
+    assert json.loads(capsys.readouterr().out)["content"] == "é\ufffd"
 
 
 def test_with_a_tokenizer_only_a_token_is_a_marker(

@@ -1,5 +1,6 @@
 """What a command tells while it works."""
 
+import io
 import re
 import threading
 
@@ -44,3 +45,15 @@ def test_lines_are_written_at_once(capsys: pytest.CaptureFixture[str]) -> None:
     say("one")
 
     assert capsys.readouterr().out == "one\n"
+
+
+@pytest.mark.parametrize(("encoding", "written"), [("utf-8", "␤ \\ud800\n"), ("ascii", "\\u2424 \\ud800\n")])
+def test_what_the_output_cannot_encode_is_escaped(
+    monkeypatch: pytest.MonkeyPatch, encoding: str, written: str
+) -> None:
+    """A locale costs no more than how some characters look."""
+    output = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(output, encoding))
+    say("␤ \ud800")
+
+    assert output.getvalue().decode() == written
