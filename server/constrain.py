@@ -69,11 +69,15 @@ class AnswerRule:
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """The mask, if any, and the rules to check what comes out of it by."""
+    """The mask, if any, and the rules to check what comes out of it by.
+
+    `calls_only`: the mask lets nothing but calls pass, and a thought before them.
+    """
 
     structural_tag: str | None
     calls: Mapping[str, CallRule]
     answer: AnswerRule | None
+    calls_only: bool = False
 
     @property
     def schemas(self) -> Mapping[str, Mapping[str, Any]]:
@@ -120,7 +124,8 @@ def constrain(
         answer=free_answer,
         opens_reasoning=opens_reasoning,
     )
-    return Constraint(compact_tag(planned(tag["format"], planner, kept=free_answer)), rules, answer)
+    structural_tag = compact_tag(planned(tag["format"], planner, kept=free_answer))
+    return Constraint(structural_tag, rules, answer, calls_only=request.choice.forces_call)
 
 
 def _call_rule(

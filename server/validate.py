@@ -56,6 +56,7 @@ class CallGate:
     def __init__(self, constraint: Constraint, observer: Observer) -> None:
         self._rules = constraint.calls
         self._masked = constraint.structural_tag is not None
+        self._calls_only = constraint.calls_only
         self._observer = observer
         self._call: _OpenCall | None = None
         self._passed = 0
@@ -74,6 +75,9 @@ class CallGate:
                 return self._end(self._call)
             case Malformed():
                 return self._malformed(event)
+            case Content() if self._calls_only or (self._masked and self._passed):
+                # Nothing but calls passes the mask here: it is what the budget has left of a call's markup.
+                return ()
             case _:
                 return (event,)
 

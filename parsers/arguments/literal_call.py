@@ -17,7 +17,8 @@ from parsers.arguments.literal_reader import LiteralReader
 from parsers.arguments.style import Call, CallableTool, Frame, Schema, Tools
 from parsers.formats import Format, either, free_text, json_schema, optional, regex, repeat, sequence, text
 
-_NAME = "[a-zA-Z_] [a-zA-Z0-9_]*"
+_NAME = "[a-zA-Z_] [a-zA-Z0-9_]{0,63}"
+"""Keys that the schema does not name, in grammars: far shorter than the longest that is read."""
 _NUMBER = '"-"? ("0" | [1-9] [0-9]{0,15}) ("." [0-9]{1,15})? ([eE] [+-]? [0-9]{1,2})?'
 DEEPEST_HELD = 4
 """Levels of nested objects and arrays that the mask holds to their schema; deeper it allows any value."""

@@ -173,3 +173,12 @@ def test_mask_holds_literals_to_the_schema(family: Family) -> None:
     """Types, choices, bounds of arrays, nested objects and whole patterns, in the model's own spelling."""
     assert [accepts(family, arguments) for arguments in ACCEPTED] == [True] * len(ACCEPTED)
     assert [accepts(family, arguments) for arguments in REFUSED] == [False] * len(REFUSED)
+
+
+def test_mask_lets_no_longer_bare_key_pass_than_is_read() -> None:
+    """A key without quotes has an end, or a model could write one that no reader takes for a key."""
+    key = "k" * 64
+
+    assert accepts(GEMMA4, {"kind": None, "any": {key: 1}})
+    assert not accepts(GEMMA4, {"kind": None, "any": {key + "k": 1}})
+    assert read(write_call(GEMMA4, "f", {key: 1}), family=GEMMA4).calls == [("f", json.dumps({key: 1}))]

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from parsers.events import CallArguments, CallBegin, CallEnd, Content, Event, Malformed, Reason, Reasoning
+from parsers.family import Family
+from parsers.registry import FAMILIES
 from server.constrain import AnswerRule, CallRule, Constraint
 from server.errors import ApiError, Code
 from server.labels import Held
@@ -252,3 +254,35 @@ def test_the_opening_of_a_call_is_no_text_under_a_mask(tag: str | None, told: li
     gate = CallGate(Constraint(tag, {}, None), Notes())
 
     assert gate.feed([Malformed("<tool_call>", Reason.TRUNCATED)]) == told
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+def test_a_forced_answer_has_no_text_wherever_the_budget_cuts_it(family: Family) -> None:
+    """What is there of a marker, of a name or of what stands between two calls is the calls' own."""
+    text = family.write_calls([("live", {"n": 1}), ("held", {"n": 2})])
+    for end in range(len(text) + 1):
+        parser = family.parser({"live": SCHEMA, "held": SCHEMA})
+        gate = CallGate(Constraint("{}", RULES, None, calls_only=True), Notes())
+        passed = gate.feed([*parser.feed(text[:end]), *parser.finish(truncated=True)])
+
+        assert not [event for event in passed if isinstance(event, Content)], text[:end]
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+def test_nothing_follows_a_call_under_a_mask_wherever_the_budget_cuts_it(family: Family) -> None:
+    """Clients close the text at the first call; behind it, the mask lets calls pass and nothing else."""
+    calls = [("live", {"n": 1}), ("held", {"n": 2})]
+    text = family.write_calls(calls)
+    for end in range(len(family.write_calls(calls[:1])), len(text) + 1):
+        parser = family.parser({"live": SCHEMA, "held": SCHEMA})
+        gate = CallGate(Constraint("{}", RULES, None), Notes())
+        passed = gate.feed([*parser.feed(text[:end]), *parser.finish(truncated=True)])
+
+        assert not [event for event in passed if isinstance(event, Content)], text[:end]
+
+
+def test_text_behind_a_call_is_kept_without_a_mask() -> None:
+    """A model that nothing holds may go on to talk."""
+    events = [*call(0, "live", '{"n": 1}'), Content("Done.")]
+
+    assert gate_of(Notes()).feed(events) == events
