@@ -33,7 +33,7 @@ class UnmarkedReader:
         self._proved = False
 
     def read(self, text: str) -> Reading:
-        if not (self._length or self._proved) and text.startswith(_NEVER_FIRST):
+        if not (self._opening or self._length or self._proved) and text.startswith(_NEVER_FIRST):
             return self._give_back()
         reading = self._reader.read(text)
         if self._proved or reading.progress in (Progress.AROUND, Progress.PROSE):
