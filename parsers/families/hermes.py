@@ -1,4 +1,4 @@
-"""Hermes 2 Pro, Hermes 3, Qwen2.5, Qwen3, Granite 4: JSON in tags.
+"""Hermes 2 Pro, Hermes 3, Qwen2.5, Qwen3: JSON in tags.
 
 An answer that thinks and then calls twice, as the models were trained to write it:
 
