@@ -24,7 +24,7 @@ from server import files
 from server.files import read_json, read_text, standard_input
 from server.schema.check import validator_of
 from server.schema.document import SchemaError
-from server.schema.instance import InstanceError, NotJsonError, parse_json
+from server.schema.instance import NO_ERRORS, Errors, NotJsonError, parse_json
 from server.schema.plan import SchemaPlan, SchemaPlanner
 from server.schema.report import Handling, Row, report
 from server.schema.trial import MaskTrial, byte_tokens
@@ -41,12 +41,19 @@ class Finding:
     plan: tuple[Row, ...] = ()
     mask_accepts: bool | None = None
     valid: bool | None = None
-    errors: tuple[InstanceError, ...] = ()
+    errors: Errors = NO_ERRORS
     compile_ms: float | None = None
 
     def as_json(self) -> str:
         rows = [{**asdict(row), "handling": row.handling.value} for row in self.plan]
-        found = {"accepted": self.error is None, **asdict(self), "plan": rows}
+        errors = [asdict(error) for error in self.errors]
+        found = {
+            "accepted": self.error is None,
+            **asdict(self),
+            "plan": rows,
+            "errors": errors,
+            "more_errors": self.errors.more,
+        }
         return json.dumps(found, ensure_ascii=False)
 
 
@@ -121,8 +128,8 @@ class Checker:
         try:
             value = parse_json(question.instance)
         except NotJsonError as error:
-            return Finding(None, rows, False, False, (error.error,), mask.compile_ms)
-        errors = tuple(plan.validator.errors(value))
+            return Finding(None, rows, False, False, Errors((error.error,)), mask.compile_ms)
+        errors = plan.validator.errors(value)
         return Finding(None, rows, mask.accepts(value), not errors, errors, mask.compile_ms)
 
     def _mask(self, plan: SchemaPlan) -> MaskTrial:
@@ -149,7 +156,7 @@ def _lines(finding: Finding) -> Iterator[str]:
     )
     if finding.valid is not None:
         yield "The value fits." if finding.valid else "The value does not fit:"
-        yield from (f"  {error.path}: {error.message}" for error in finding.errors)
+        yield from (f"  {line}" for line in finding.errors.lines())
 
 
 def _answer(line: str, checker: Checker) -> str:

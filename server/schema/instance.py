@@ -2,25 +2,30 @@
 
 validator = InstanceValidator({"properties": {"items": {"items": {"required": ["id"]}}}})
 validator.errors({"items": [{}]})
-# [InstanceError("$.items[0]", "required", '"id" is a required property')]
+# Errors((InstanceError("$.items[0]", "required", 'expected the key "id", got an empty object'),), more=0)
 """
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from itertools import islice
+from typing import Any, overload
 
 import jsonschema_rs
 
 from server.schema.document import SchemaError
 from server.schema.drafts import Draft, detect_draft, with_draft
+from server.schema.wording import Subject, told
 
 MAX_ERRORS = 20
 """Errors that are told of one value."""
+MAX_COUNTED = 1_000
+"""Errors that are counted; no reader needs to know how many more there are."""
 _MAX_INT_DIGITS = 4_000
 """Digits that Python reads as an int; longer numbers are read as decimals."""
+_LONGEST = 10**_MAX_INT_DIGITS - 1
 _BACKTRACKING = jsonschema_rs.FancyRegexOptions(backtrack_limit=100_000)
 
 
@@ -32,6 +37,35 @@ class InstanceError:
     keyword: str
     """The schema's keyword; `json` and `duplicate_key` where the text itself is at fault."""
     message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Errors(Sequence[InstanceError]):
+    """All that is wrong with one value. The first `MAX_ERRORS` are told, `more` are only counted."""
+
+    told: tuple[InstanceError, ...] = ()
+    more: int = 0
+
+    def __len__(self) -> int:
+        return len(self.told)
+
+    @overload
+    def __getitem__(self, index: int) -> InstanceError: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[InstanceError, ...]: ...
+    def __getitem__(self, index: int | slice) -> InstanceError | tuple[InstanceError, ...]:
+        return self.told[index]
+
+    def lines(self) -> list[str]:
+        """One line an error, for a model or a person: `$.qty: expected integer, got string "3"`."""
+        more = [f"… and {self.more:,} more errors"] if self.more else []
+        return [*map(str, self.told), *more]
+
+
+NO_ERRORS = Errors()
 
 
 class NotJsonError(ValueError):
@@ -48,6 +82,7 @@ class InstanceValidator:
     def __init__(self, schema: Any, draft: Draft | None = None) -> None:
         """Raises `SchemaError` if the schema is not valid, or refers to what is not in it."""
         draft = draft or detect_draft(schema)
+        self._schema = schema
         try:
             self._validator = jsonschema_rs.validator_for(
                 with_draft(schema, draft), validate_formats=True, offline=True, pattern_options=_BACKTRACKING
@@ -57,30 +92,37 @@ class InstanceValidator:
         except (jsonschema_rs.ReferencingError, ValueError) as error:
             raise SchemaError("#", str(error)) from error
 
-    def errors(self, value: Any) -> list[InstanceError]:
-        """What breaks the schema, at most `MAX_ERRORS` of it, in the validator's order."""
-        found: list[InstanceError] = []
+    def errors(self, value: Any) -> Errors:
+        """What breaks the schema, in the validator's order and in words for a model."""
+        if self._validator.is_valid(value):
+            return NO_ERRORS
+        found = dict.fromkeys(islice(self._faults(_writable(value)), MAX_COUNTED))
+        if not found:
+            # Only a number that was cut for the report was at fault.
+            found = {InstanceError("$", "json", "expected numbers of fewer digits"): None}
+        return Errors(tuple(found)[:MAX_ERRORS], max(len(found) - MAX_ERRORS, 0))
+
+    def _faults(self, value: Any) -> Iterator[InstanceError]:
+        subject = Subject(self._schema, value)
         for error in self._validator.iter_errors(value):
-            found.append(InstanceError(json_path(error.instance_path), _keyword(error), error.message))
-            if len(found) == MAX_ERRORS:
-                break
-        return found
+            for path, keyword, message in told(error, subject):
+                yield InstanceError(json_path(path), keyword, message)
 
 
-_HOLDERS = (
-    *("properties", "patternProperties", "additionalProperties", "items", "prefixItems", "additionalItems"),
-    *("dependentSchemas", "dependencies", "contains", "propertyNames", "then", "else", "not"),
-)
-
-
-def _keyword(error: jsonschema_rs.ValidationError) -> str:
-    """The keyword as the schema spells it; the validator's own name for it is now and then another."""
-    path = error.schema_path
-    if error.kind.name == "falseSchema":
-        return next((str(part) for part in reversed(path) if part in _HOLDERS), "not")
-    if path and path[-1] in ("dependentRequired", "dependencies", "minContains", "maxContains"):
-        return str(path[-1])
-    return error.kind.name
+def _writable(value: Any) -> Any:
+    """The value with every number short enough that Python lets it be written."""
+    match value:
+        case dict():
+            return {key: _writable(item) for key, item in value.items()}
+        case list():
+            return [_writable(item) for item in value]
+        case Decimal() if len(value.as_tuple().digits) > _MAX_INT_DIGITS:
+            return -_LONGEST if value.is_signed() else _LONGEST
+        case bool():
+            return value
+        case int() if abs(value) > _LONGEST:
+            return _LONGEST if value > 0 else -_LONGEST
+    return value
 
 
 def json_path(path: Sequence[str | int]) -> str:

@@ -18,9 +18,9 @@ def test_error_names_place_keyword_and_fault() -> None:
     """An error can be sent back to a model as it is: where, which rule, what was found."""
     errors = InstanceValidator(ORDER).errors({"items": [{"id": 1}, {"id": 2, "qty": 0}, {}]})
 
-    assert errors == [
-        InstanceError("$.items[1].qty", "minimum", "0 is less than the minimum of 1"),
-        InstanceError("$.items[2]", "required", '"id" is a required property'),
+    assert list(errors) == [
+        InstanceError("$.items[1].qty", "minimum", "expected at least 1, got 0"),
+        InstanceError("$.items[2]", "required", 'expected the key "id", got an empty object'),
     ]
 
 
@@ -32,10 +32,19 @@ def test_path_quotes_keys_that_are_no_names() -> None:
 
 
 def test_errors_are_bounded() -> None:
-    """A value with thousands of faults does not make thousands of errors."""
-    errors = InstanceValidator({"items": {"type": "null"}}).errors([1] * 1000)
+    """A value with thousands of faults does not make thousands of lines; the last says how many there are."""
+    errors = InstanceValidator({"items": {"type": "null"}}).errors([1] * 100)
 
-    assert len(errors) == MAX_ERRORS
+    assert (len(errors), errors.more) == (MAX_ERRORS, 80)
+    assert errors.lines()[0] == "$[0]: expected null, got integer 1"
+    assert errors.lines()[MAX_ERRORS:] == ["… and 80 more errors"]
+
+
+def test_one_fault_is_told_once() -> None:
+    """Two branches of `allOf` that ask for the same are one rule to whoever reads of it."""
+    errors = InstanceValidator({"allOf": [{"type": "null"}, {"type": "null"}]}).errors(1)
+
+    assert errors.lines() == ["$: expected null, got integer 1"]
 
 
 @pytest.mark.parametrize(
@@ -64,7 +73,10 @@ def test_keyword_is_spelled_as_in_the_schema(schema: Any, value: Any, keyword: s
     [
         ({"type": "integer"}, 3.0, 3.5),
         ({"type": "integer"}, 10**400, "1"),
+        ({"type": "integer"}, Decimal("1e2"), 10.5),
         ({"minimum": 10**399}, 10**400, 10**398),
+        ({"minimum": 0}, Decimal("9" * 5000), Decimal("-" + "9" * 5000)),
+        ({"multipleOf": 9}, Decimal("9" * 5000), Decimal("-" + "9" * 4999 + "8")),
         ({"maximum": 5}, Decimal("-1e999"), Decimal("1e999")),
         ({"type": "number"}, 1, True),
         ({"enum": [1]}, 1.0, True),
@@ -76,14 +88,14 @@ def test_keyword_is_spelled_as_in_the_schema(schema: Any, value: Any, keyword: s
         ({"pattern": "^\\d$"}, "3", "٣"),
         ({"maxLength": 1}, "😀", "ab"),
     ],
-    ids=lambda value: str(value)[:30],
+    ids=lambda value: repr(value)[:30] if not isinstance(value, int) or value < 10**9 else "huge",
 )
 def test_values_are_judged_as_json_schema_says(schema: Any, good: Any, bad: Any) -> None:
     """Where Python and JSON differ, JSON Schema decides; formats are asserted; patterns are ECMA-262."""
     validator = InstanceValidator(schema)
 
-    assert validator.errors(good) == []
-    assert validator.errors(bad) != []
+    assert not validator.errors(good)
+    assert validator.errors(bad)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +118,7 @@ def test_catastrophic_pattern_is_an_error_and_not_a_stall() -> None:
     """Backtracking is bounded: a pattern that would run for ever fails the value instead."""
     errors = InstanceValidator({"pattern": r"^(a+)+(?!a)\1$"}).errors("a" * 40 + "b")
 
-    assert [error.keyword for error in errors] != []
+    assert [error.keyword for error in errors] == ["pattern"]
 
 
 @pytest.mark.parametrize(
