@@ -1,7 +1,6 @@
 """Patterns: what the mask finds is what the check finds."""
 
-import random
-from collections.abc import Iterator
+from collections.abc import Callable
 
 import jsonschema_rs
 import pytest
@@ -69,22 +68,11 @@ def language(*limits: TextLimit) -> tuple[Automaton | None, list[str]]:
     return automaton, [entry.why for entry in ledger.entries()]
 
 
-def walks(automaton: Automaton, count: int) -> Iterator[str]:
-    """Texts of the language, drawn at random and ended as soon as may be."""
-    chance = random.Random(7)
-    for _ in range(count):
-        state, text = automaton.states[0], ""
-        while state.moves and len(text) < 200 and not (state.accepts and chance.random() < 0.4):
-            charset, target = chance.choice(state.moves)
-            first, last = chance.choice(charset)
-            text, state = text + chr(chance.randint(first, last)), automaton.states[target]
-        if state.accepts:
-            yield text
-
-
 @settings(max_examples=400, deadline=None)
 @given(PATTERNS, st.lists(TEXTS, min_size=1, max_size=12))
-def test_the_mask_finds_what_the_check_finds(pattern: str, texts: list[str]) -> None:
+def test_the_mask_finds_what_the_check_finds(
+    draw: Callable[[Automaton, int], list[str]], pattern: str, texts: list[str]
+) -> None:
     """Where nothing is noted, a text passes the mask if and only if it passes the check."""
     try:
         is_valid = jsonschema_rs.validator_for({"pattern": pattern}, pattern_options=OPTIONS).is_valid
@@ -94,7 +82,7 @@ def test_the_mask_finds_what_the_check_finds(pattern: str, texts: list[str]) -> 
     automaton, notes = language(Matches(pattern))
 
     if not notes:
-        drawn = [*texts, *(walks(automaton, 5) if automaton else ())]
+        drawn = [*texts, *(draw(automaton, 5) if automaton else ())]
         assert [
             text for text in drawn if (automaton is not None and automaton.accepts(text)) != is_valid(text)
         ] == []
