@@ -7,7 +7,7 @@ anyOf of `{"kind": const "a", …}` and `{"kind": const "b", "n": integer}`, val
 A value that no branch is of the right kind for is told all kinds: `Closest(kinds=("integer", "null"))`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from jsonschema_rs import ValidationError, ValidationErrorKind
@@ -23,6 +23,18 @@ _OF_A_CHOICE = (Kind.Constant, Kind.Enum)
 
 
 @dataclass(frozen=True, slots=True)
+class Union:
+    """The errors of each branch. Their paths begin at the union's own value, or `depth` levels above it."""
+
+    branches: Sequence[Branch]
+    depth: int
+
+
+Opened = Callable[[ValidationError], Union | None]
+"""Opens an error that stands for a union, and gives None for any other."""
+
+
+@dataclass(frozen=True, slots=True)
 class Closest:
     """The errors of the closest branch; without any, the `kinds` of value that the branches are for.
 
@@ -34,34 +46,39 @@ class Closest:
     note: str = ""
 
 
-def closest(branches: Sequence[Branch], depth: int) -> Closest:
-    """Choose among the branches of a union that stands `depth` levels below the root of the value."""
-    possible = [number for number, branch in enumerate(branches) if not _kinds(branch, depth)]
+def closest(union: Union, opened: Opened) -> Closest:
+    """Choose among the branches of a union that a value does not fit."""
+    branches, depth = union.branches, union.depth
+    possible = [number for number, branch in enumerate(branches) if not _kinds(branch, depth, opened)]
     if not possible:
-        kinds = [kind for branch in branches for kind in _kinds(branch, depth)]
+        kinds = [kind for branch in branches for kind in _kinds(branch, depth, opened)]
         return Closest(kinds=tuple(dict.fromkeys(kinds)) or ("no value at all",))
     best = min(possible, key=lambda number: _distance(branches[number], depth))
     note = str(best + 1) if len(possible) > 1 else ""
     return Closest(errors=branches[best], note=note)
 
 
-def _kinds(branch: Branch, depth: int) -> list[str]:
+def _kinds(branch: Branch, depth: int, opened: Opened) -> list[str]:
     """What a branch is for, if the value itself is something else: `["integer"]`."""
     for error in branch:
-        if len(error.instance_path) == depth and isinstance(error.kind, _OF_THE_KIND):
-            match error.kind:
-                case Kind.Type(types):
-                    return list(types)
-                case Kind.Enum(options):
-                    return [literal(option) for option in options]
-                case Kind.Constant(wanted):
-                    return [literal(wanted)]
-                case _:
-                    return ["nothing"]
-        if len(error.instance_path) == depth and isinstance(error.kind, Kind.AnyOf | Kind.OneOfNotValid):
-            inner = closest(error.kind.context, depth)
-            return list(inner.kinds)
+        if len(error.instance_path) > depth:
+            continue
+        if isinstance(error.kind, _OF_THE_KIND):
+            return _kinds_of(error)
+        if (union := opened(error)) is not None:
+            return list(closest(union, opened).kinds)
     return []
+
+
+def _kinds_of(error: ValidationError) -> list[str]:
+    match error.kind:
+        case Kind.Type(types):
+            return list(types)
+        case Kind.Enum(options):
+            return [literal(option) for option in options]
+        case Kind.Constant(wanted):
+            return [literal(wanted)]
+    return ["nothing"]
 
 
 def _distance(branch: Branch, depth: int) -> tuple[int, int, int]:

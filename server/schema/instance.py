@@ -7,7 +7,7 @@ validator.errors({"items": [{}]})
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from itertools import islice
@@ -17,6 +17,7 @@ import jsonschema_rs
 
 from server.schema.document import SchemaError
 from server.schema.drafts import Draft, detect_draft, with_draft
+from server.schema.finder import Finder, can_find
 from server.schema.wording import Subject, told
 
 MAX_ERRORS = 20
@@ -26,7 +27,11 @@ MAX_COUNTED = 1_000
 _MAX_INT_DIGITS = 4_000
 """Digits that Python reads as an int; longer numbers are read as decimals."""
 _LONGEST = 10**_MAX_INT_DIGITS - 1
-_BACKTRACKING = jsonschema_rs.FancyRegexOptions(backtrack_limit=100_000)
+_OPTIONS: Mapping[str, Any] = {
+    "validate_formats": True,
+    "offline": True,
+    "pattern_options": jsonschema_rs.FancyRegexOptions(backtrack_limit=100_000),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +87,12 @@ class InstanceValidator:
     def __init__(self, schema: Any, draft: Draft | None = None) -> None:
         """Raises `SchemaError` if the schema is not valid, or refers to what is not in it."""
         draft = draft or detect_draft(schema)
-        self._schema = schema
+        self._schema = with_draft(schema, draft)
+        self._finder = None
         try:
-            self._validator = jsonschema_rs.validator_for(
-                with_draft(schema, draft), validate_formats=True, offline=True, pattern_options=_BACKTRACKING
-            )
+            self._validator = jsonschema_rs.validator_for(self._schema, **_OPTIONS)
+            if can_find(schema):
+                self._finder = Finder(self._schema, _OPTIONS)
         except jsonschema_rs.ValidationError as error:
             raise SchemaError(_pointer(error.instance_path), error.message) from error
         except (jsonschema_rs.ReferencingError, ValueError) as error:
@@ -103,10 +109,10 @@ class InstanceValidator:
         return Errors(tuple(found)[:MAX_ERRORS], max(len(found) - MAX_ERRORS, 0))
 
     def _faults(self, value: Any) -> Iterator[InstanceError]:
-        subject = Subject(self._schema, value)
-        for error in self._validator.iter_errors(value):
-            for path, keyword, message in told(error, subject):
-                yield InstanceError(json_path(path), keyword, message)
+        subject = Subject(self._schema, value, self._finder)
+        for error in (self._finder or self._validator).iter_errors(value):
+            for path, keyword, message, note in told(error, subject):
+                yield InstanceError(json_path(path), keyword, message + note)
 
 
 def _writable(value: Any) -> Any:

@@ -1,7 +1,7 @@
 r"""The validator's errors in words that a model can act on: what is expected, and what it wrote.
 
-subject = Subject(schema, {"qty": "3"})
-[list(told(error, subject)) for error in validator.iter_errors(subject.value)]
+subject = Subject(schema, {"qty": "3"}, finder)
+[list(told(error, subject)) for error in finder.iter_errors(subject.value)]
 # [[Told(["qty"], "type", 'expected integer, got string "3"')]]
 
 The validator decides what is wrong; only the words are ours.
@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from jsonschema_rs import ValidationError, ValidationErrorKind
 
-from server.schema.branches import Closest, closest
+from server.schema.branches import Closest, Union, closest
+from server.schema.finder import Finder, is_union
 from server.schema.shown import chosen, counted, either, listed, literal, number, shown
 from server.schema.twins import twins
 
@@ -47,6 +48,16 @@ class Subject(NamedTuple):
 
     schema: Any
     value: Any
+    finder: Finder | None = None
+    """What found the errors, unless it was the validator itself."""
+
+    def union(self, error: ValidationError) -> Union | None:
+        """The branches of a union that an error stands for."""
+        if self.finder is not None and is_union(error):
+            return Union(self.finder.branches(error), depth=0)
+        if isinstance(error.kind, Kind.AnyOf | Kind.OneOfNotValid | Kind.OneOfMultipleValid):
+            return Union(error.kind.context, depth=len(error.instance_path))
+        return None
 
     def rule(self, path: Sequence[str | int]) -> Any:
         """The part of the schema at a path; None where the path leads through a reference to elsewhere."""
@@ -72,25 +83,35 @@ class Told(NamedTuple):
     path: Sequence[str | int]
     keyword: str
     message: str
+    note: str = ""
+    """Which branch of a union the value was taken to be meant for; of the innermost, if there are several."""
 
 
 def told(error: ValidationError, subject: Subject) -> Iterator[Told]:
     """What one error comes to: one fault, or those of the branch of a union that the value is closest to."""
-    match error.kind:
-        case Kind.AnyOf(context) | Kind.OneOfNotValid(context):
-            yield from _of_union(error, closest(context, len(error.instance_path)), subject)
-        case _:
-            yield Told(error.instance_path, keyword(error), _message(error, subject))
+    union = subject.union(error)
+    if union is None:
+        yield Told(error.instance_path, keyword(error), _message(error, subject))
+    elif fitting := [str(number) for number, errors in enumerate(union.branches, 1) if not errors]:
+        branches = f"{', '.join(fitting[:-1])} and {fitting[-1]}"
+        message = f"expected to fit one branch of oneOf, got {shown(error.instance)}, which fits {branches}"
+        yield Told(error.instance_path, keyword(error), message)
+    else:
+        yield from _of_union(error, closest(union, subject.union), subject)
 
 
 def _of_union(error: ValidationError, found: Closest, subject: Subject) -> Iterator[Told]:
     if not found.errors:
         yield Told(error.instance_path, keyword(error), _expected(either(found.kinds), error.instance))
         return
+    note = f" (closest to branch {found.note} of {keyword(error)})" if found.note else ""
+    above: Sequence[str | int] = ()
+    if subject.finder is not None:
+        # It looks at branches one by one, so the paths of their errors begin at the union's value.
+        above, subject = error.instance_path, subject._replace(value=error.instance)
     for inner in found.errors:
         for fault in told(inner, subject):
-            note = f" (closest to branch {found.note} of {keyword(error)})" if found.note else ""
-            yield Told(fault.path, keyword(error), fault.message + note)
+            yield Told([*above, *fault.path], keyword(error), fault.message, fault.note or note)
 
 
 _HOLDERS = (
@@ -108,6 +129,8 @@ def keyword(error: ValidationError) -> str:
         return next((str(part) for part in reversed(path) if part in _HOLDERS), "not")
     if isinstance(error.kind, _OF_A_PATTERN):
         return "pattern"
+    if isinstance(error.kind, Kind.Custom):
+        return error.kind.keyword
     return str(path[-1]) if path and path[-1] in _NAMED_BY_THE_PATH else error.kind.name
 
 
@@ -247,10 +270,6 @@ def _of_another(error: ValidationError, subject: Subject) -> str:
             return f"expected no keys, got {listed(subject.found(error.instance_path), joint=' and ')}"
         case Kind.FalseSchema():
             return _expected(_ABSENT.get(keyword(error), "no value here"), error.instance)
-        case Kind.OneOfMultipleValid(context):
-            fitting = [str(number) for number, errors in enumerate(context, 1) if not errors]
-            branches = ", ".join(fitting[:-1]) + f" and {fitting[-1]}"
-            return f"expected to fit one branch of oneOf, got {shown(error.instance)}, which fits {branches}"
         case Kind.Not(refused):
             return _expected(f"a value that does not fit {literal(refused)}", error.instance)
         case Kind.BacktrackLimitExceeded() | Kind.RegexEngineFailure():

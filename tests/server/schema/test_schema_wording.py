@@ -165,7 +165,8 @@ def test_a_fault_is_told_by_its_place_what_was_expected_and_what_came(
 
 def point(kind: str, **properties: Any) -> Any:
     """A branch that is told from others by its `kind`."""
-    return {"properties": {"kind": {"const": kind}, **properties}, "required": ["kind", *properties]}
+    keys = {"kind": {"const": kind}, **properties}
+    return {"type": "object", "properties": keys, "required": list(keys)}
 
 
 UNIONS: list[tuple[Any, Any, list[str]]] = [
@@ -181,8 +182,8 @@ UNIONS: list[tuple[Any, Any, list[str]]] = [
         [point("a", n=NULLS), point("b", n={"type": "string"}, m={"maximum": 1})],
         {"kind": "b", "n": 1, "m": 2},
         [
-            "$.n: expected string, got integer 1 (closest to branch 2 of anyOf)",
             "$.m: expected at most 1, got 2 (closest to branch 2 of anyOf)",
+            "$.n: expected string, got integer 1 (closest to branch 2 of anyOf)",
         ],
     ),
     (
@@ -202,6 +203,33 @@ def test_of_a_union_the_faults_of_the_branch_that_was_meant_are_told(
 
     assert {error.keyword for error in errors} == {"anyOf"}
     assert [part in str(error) for part, error in zip(words, errors, strict=True)] == [True] * len(words)
+
+
+@pytest.mark.parametrize("more", [{}, {"$defs": {"a": {"unevaluatedItems": True}}}], ids=["alone", "whole"])
+def test_a_fault_below_unions_is_told_by_its_whole_path(more: Any) -> None:
+    """Whether the validator can be asked for one branch at a time or not."""
+    below = {"anyOf": [{"type": "null"}, {"properties": {"c": {"minimum": 5}}}]}
+    schema = {"items": {"oneOf": [{"type": "null"}, {"properties": {"b": below}}]}}
+
+    errors = InstanceValidator({**schema, **more}).errors([{"b": {"c": 1}}])
+
+    assert [(error.keyword, str(error)) for error in errors] == [
+        ("oneOf", "$[0].b.c: expected at least 5, got 1")
+    ]
+
+
+def test_a_tree_of_unions_is_not_tried_in_every_way() -> None:
+    """A wrong leaf of a deep expression is found by the branch of each level, of thousands of millions."""
+    branches = [point(name, left={"$ref": "#/$defs/tree"}) for name in "abcdefgh"]
+    schema = {"$ref": "#/$defs/tree", "$defs": {"tree": {"anyOf": [{"type": "integer"}, *branches]}}}
+    value: Any = "x"
+    for _ in range(30):
+        value = {"kind": "c", "left": value}
+
+    [error] = InstanceValidator(schema).errors(value)
+
+    assert error.path == "$" + ".left" * 30
+    assert error.message == 'expected integer or object, got string "x" (closest to branch 4 of anyOf)'
 
 
 @pytest.mark.parametrize(
