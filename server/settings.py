@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from parsers.families.hermes import HERMES
+from server.schema.limits import DEFAULT_LIMITS, NAMES, SchemaLimits, read_limit
 
 PREFIX = "STRICTCALL_"
 DEFAULT_MODEL = "SmolLM2-135M-Instruct"
@@ -161,6 +162,14 @@ class Settings:
     max_body_bytes: int = field(
         default=8 * 2**20, metadata=said("Largest request body.", whole(1024, 2**30), "BYTES")
     )
+    schema_limit: tuple[tuple[str, int], ...] = field(
+        default=(),
+        metadata=said(
+            f"How large a schema may be; repeatable. NAME is one of {', '.join(NAMES)}.",
+            read_limit,
+            "NAME=COUNT",
+        ),
+    )
     named_finish_reason: NamedFinish = field(
         default=NamedFinish.TOOL_CALLS,
         metadata=said(
@@ -192,6 +201,11 @@ class Settings:
     )
     engine_args: tuple[str, ...] = ()
     """vLLM's flags, as they would stand on its own command line."""
+
+    @property
+    def schema_limits(self) -> SchemaLimits:
+        """The limits of schemas: the defaults, but for those that are set."""
+        return DEFAULT_LIMITS.changed(self.schema_limit)
 
     @property
     def model_names(self) -> tuple[str, ...]:

@@ -45,7 +45,7 @@ async def start(settings: Settings, located: Located, metrics: Metrics, *, repor
         settings = replace(settings, tool_mask=ToolMask.ENVELOPE)
     with progress(f"Loading {located.model} into vLLM", report):
         engine = await start_engine(located.model, options, metrics)
-    planner = SchemaPlanner()
+    planner = SchemaPlanner(limits=settings.schema_limits)
     with progress("Warming up", report):
         await warm_up(engine, planner, prompt=vocabulary.encode("Hi"))
     return Context(

@@ -8,11 +8,15 @@ from typing import Any
 from urllib.parse import unquote
 
 from server.errors import ApiError, Code
+from server.schema.bounds import check_bounds
 from server.schema.document import Document, Located, SchemaError
 from server.schema.instance import InstanceValidator
+from server.schema.limits import DEFAULT_LIMITS, SchemaLimits
 
 
-def check_schema(schema: Any, *, param: str, name: str) -> InstanceValidator:
+def check_schema(
+    schema: Any, *, param: str, name: str, limits: SchemaLimits = DEFAULT_LIMITS
+) -> InstanceValidator:
     """Return what checks the schema's values; raise `ApiError` unless the schema can be used at all.
 
     It must be within the limits, valid against the metaschema of its draft, and refer to nothing outside
@@ -20,17 +24,18 @@ def check_schema(schema: Any, *, param: str, name: str) -> InstanceValidator:
     the client wrote it: `tools[0].function.parameters`, or `response_format.json_schema.schema`.
     """
     try:
-        return validator_of(schema, tool=is_tool(param))
+        return validator_of(schema, tool=is_tool(param), limits=limits)
     except SchemaError as error:
         raise schema_refused(error, param=param, name=name) from error
 
 
-def validator_of(schema: Any, *, tool: bool) -> InstanceValidator:
+def validator_of(schema: Any, *, tool: bool, limits: SchemaLimits = DEFAULT_LIMITS) -> InstanceValidator:
     """As `check_schema`, but raises `SchemaError`. With `tool` the schema must describe an object."""
     if not isinstance(schema, dict | bool):
         raise SchemaError("#", f"a schema is an object or a boolean, not {_kind(schema)}")
-    document = Document.load(schema)
+    document = Document.load(schema, limits)
     _check_references(document)
+    check_bounds(document, limits)
     validator = InstanceValidator(schema, document.draft)
     if tool:
         _check_object(document)
@@ -74,23 +79,6 @@ def _check_references(document: Document) -> None:
                 )
         elif document.resolve(reference) is None:
             raise SchemaError(node.pointer, f"the reference {reference!r} leads nowhere in the schema")
-        elif _leads_back(node, document):
-            raise SchemaError(
-                node.pointer, f"the reference {reference!r} leads back to itself and never ends"
-            )
-
-
-def _leads_back(start: Located, document: Document) -> bool:
-    """Whether references alone lead round in a circle, so that no value is ever described."""
-    seen: set[Located] = set()
-    node: Located | None = start
-    while node is not None and isinstance(node.schema, dict):
-        if node in seen:
-            return True
-        seen.add(node)
-        reference = node.schema.get("$ref")
-        node = document.resolve(reference) if isinstance(reference, str) else None
-    return False
 
 
 def _is_known(reference: str) -> bool:

@@ -14,13 +14,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from server.schema.drafts import Draft, UnknownDraftError, detect_draft, modernise
-
-MAX_DEPTH = 128
-"""Levels of nested objects and arrays in the schema's own JSON."""
-MAX_VALUES = 50_000
-"""Values in the schema's own JSON, keys not counted."""
-MAX_TEXT = 1_000_000
-"""Characters of the schema as compact JSON."""
+from server.schema.limits import DEFAULT_LIMITS, SchemaLimits
 
 _MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 _LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
@@ -79,13 +73,18 @@ class Document:
         self._anchors: dict[str, Located] = {}
         self._embedded: set[str] = set()
         self._read: dict[str, dict[str, Any]] = {}
-        for node in self.walk():
+        self._below: dict[Located, tuple[tuple[str, Located], ...]] = {}
+        pending = [self.root]
+        while pending:
+            node = pending.pop()
             self._index(node)
+            self._below[node] = _below(node)
+            pending.extend(child for _, child in self._below[node])
 
     @classmethod
-    def load(cls, schema: Any) -> "Document":
-        """Raises `SchemaError` if the schema is over a limit or of an unknown draft."""
-        check_limits(schema)
+    def load(cls, schema: Any, limits: SchemaLimits = DEFAULT_LIMITS) -> "Document":
+        """Raises `SchemaError` if the schema is too large to be looked at, or of an unknown draft."""
+        check_size(schema, limits)
         try:
             return cls(schema, detect_draft(schema))
         except UnknownDraftError as error:
@@ -95,12 +94,12 @@ class Document:
 
     def walk(self) -> Iterator[Located]:
         """Every node in a place where a schema stands, parents first."""
-        pending = [self.root]
-        while pending:
-            node = pending.pop()
-            yield node
-            if isinstance(node.schema, dict):
-                pending.extend(child for _, child in _children(node, node.schema))
+        yield from self._below
+
+    def children(self, node: Located) -> tuple[tuple[str, Located], ...]:
+        """The schemas right below a node, each with the keyword that it stands under."""
+        # A reference may lead to where no schema stands by itself, such as `#/examples/0`.
+        return self._below[node] if node in self._below else _below(node)
 
     def read(self, node: Located) -> dict[str, Any]:
         """The keywords of a node, which is not a boolean: spelled as in 2020-12, each subschema `Located`."""
@@ -174,6 +173,12 @@ class Document:
             self._embedded.add(node.pointer)
 
 
+def _below(node: Located) -> tuple[tuple[str, Located], ...]:
+    if not isinstance(node.schema, dict):
+        return ()
+    return tuple((str(path[0]), child) for path, child in _children(node, node.schema))
+
+
 def _step(value: Any, token: str) -> str | int | None:
     if isinstance(value, dict):
         return token if token in value else None
@@ -218,26 +223,22 @@ def _split_dependencies(keywords: dict[str, Any], schemas: dict[str, Located]) -
         keywords["dependentSchemas"] = {**keywords.get("dependentSchemas", {}), **schemas}
 
 
-def check_limits(schema: Any) -> None:
+def check_size(schema: Any, limits: SchemaLimits) -> None:
     """Raise `SchemaError` if a schema is too deep, has too many values, or is too long."""
     values = 0
     level: list[Any] = [schema]
-    for depth in range(MAX_DEPTH + 1):
+    for depth in range(limits.depth + 1):
         values += len(level)
-        if values > MAX_VALUES:
-            raise SchemaError(
-                "#", f"the schema has more than {MAX_VALUES:,} values; split it, or loosen parts"
-            )
+        if values > limits.values:
+            raise SchemaError("#", limits.over("values", "values"))
         level = [child for value in level for child in _values(value)]
         if not level:
             break
-        if depth == MAX_DEPTH:
-            raise SchemaError(
-                "#", f"the schema is nested more than {MAX_DEPTH} levels deep; move parts of it into $defs"
-            )
+        if depth == limits.depth:
+            raise SchemaError("#", limits.over("depth", "levels of nested JSON, $defs make it flatter"))
     text = json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
-    if len(text) > MAX_TEXT:
-        raise SchemaError("#", f"the schema is longer than {MAX_TEXT:,} characters")
+    if len(text) > limits.characters:
+        raise SchemaError("#", limits.over("characters", "characters"))
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -19,7 +19,7 @@ UNIONS = ("anyOf", "oneOf")
 _BY_THE_WHOLE = frozenset(("$dynamicRef", "$recursiveRef", "unevaluatedItems", "unevaluatedProperties"))
 """Keywords by which a branch means something else when it is looked at by itself."""
 _BASES = ("$id", "id")
-_ROOT = "strictcall:root"
+_ROOT = "strictcall://schema/root"
 
 
 class Finder:

@@ -15,9 +15,10 @@ from typing import Any, overload
 
 import jsonschema_rs
 
-from server.schema.document import SchemaError
+from server.schema.document import Document, SchemaError
 from server.schema.drafts import Draft, detect_draft, with_draft
 from server.schema.finder import Finder, can_find
+from server.schema.references import is_recursive
 from server.schema.wording import Subject, told
 
 MAX_ERRORS = 20
@@ -89,10 +90,14 @@ class InstanceValidator:
         draft = draft or detect_draft(schema)
         self._schema = with_draft(schema, draft)
         self._finder = None
+        self._says_where = True
         try:
             self._validator = jsonschema_rs.validator_for(self._schema, **_OPTIONS)
             if can_find(schema):
                 self._finder = Finder(self._schema, _OPTIONS)
+            else:
+                # Without the finder, a tree of unions would be tried in every way.
+                self._says_where = not is_recursive(Document(schema, draft))
         except jsonschema_rs.ValidationError as error:
             raise SchemaError(_pointer(error.instance_path), error.message) from error
         except (jsonschema_rs.ReferencingError, ValueError) as error:
@@ -102,6 +107,11 @@ class InstanceValidator:
         """What breaks the schema, in the validator's order and in words for a model."""
         if self._validator.is_valid(value):
             return NO_ERRORS
+        if not self._says_where:
+            message = (
+                "expected a value that fits the schema, which refers to itself in too many ways to say more"
+            )
+            return Errors((InstanceError("$", "$ref", message),))
         found = dict.fromkeys(islice(self._faults(_writable(value)), MAX_COUNTED))
         if not found:
             # Only a number that was cut for the report was at fault.

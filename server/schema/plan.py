@@ -18,6 +18,7 @@ from server.schema.check import check_schema, is_tool
 from server.schema.document import Document, SchemaError
 from server.schema.fragments import Fragments
 from server.schema.instance import InstanceValidator
+from server.schema.limits import DEFAULT_LIMITS, SchemaLimits
 from server.schema.lower import SchemaLowering
 from server.schema.members import TYPES
 from server.schema.prune import prune
@@ -56,14 +57,17 @@ class SchemaPlan:
 class SchemaPlanner:
     """Checks and plans schemas, and remembers the last `size` that it saw. Safe for threads."""
 
-    def __init__(self, *, size: int = 256) -> None:
+    def __init__(self, *, size: int = 256, limits: SchemaLimits = DEFAULT_LIMITS) -> None:
+        self._limits = limits
         self._plans = Recent[tuple[str, bool, Root], SchemaPlan](size=size)
         self._validators = Recent[tuple[str, bool], InstanceValidator](size=size)
 
     def validator(self, schema: Schema, *, param: str, name: str) -> InstanceValidator:
         """Return what checks the values of a schema that itself is right, or raise as `check_schema` does."""
         key = (_text(schema), is_tool(param))
-        return self._validators.get(key, lambda: check_schema(schema, param=param, name=name))
+        return self._validators.get(
+            key, lambda: check_schema(schema, param=param, name=name, limits=self._limits)
+        )
 
     def plan(self, schema: Schema, *, closed: bool, root: Root = Root.ANY) -> SchemaPlan:
         """Plan a schema, or return the plan made before.
@@ -72,12 +76,16 @@ class SchemaPlanner:
         Raises `SchemaError` if the schema is invalid, over a limit, or has no value at all.
         """
         key = (_text(schema), closed, root)
-        return self._plans.get(key, lambda: plan_schema(schema, closed=closed, root=root))
+        return self._plans.get(
+            key, lambda: plan_schema(schema, closed=closed, root=root, limits=self._limits)
+        )
 
 
-def plan_schema(schema: Schema, *, closed: bool, root: Root = Root.ANY) -> SchemaPlan:
+def plan_schema(
+    schema: Schema, *, closed: bool, root: Root = Root.ANY, limits: SchemaLimits = DEFAULT_LIMITS
+) -> SchemaPlan:
     """Plan a schema afresh; see `SchemaPlanner.plan`."""
-    document = Document.load(schema)
+    document = Document.load(schema, limits)
     validator = InstanceValidator(schema, document.draft)
     fragments = Fragments(_text(schema))
     lowering = SchemaLowering(document, fragments, closed=closed)

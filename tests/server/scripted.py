@@ -169,7 +169,7 @@ async def serving(
         else ChatTemplate(template, origin="a test"),
         family=family,
         markers=marker_tokens(family, vocabulary),
-        planner=SchemaPlanner(),
+        planner=SchemaPlanner(limits=(settings or Settings()).schema_limits),
         metrics=Metrics(families=(family.name,)),
         model_names=(MODEL,),
         created=1,

@@ -6,7 +6,7 @@ import pytest
 
 from server.errors import ApiError, Code
 from server.schema.check import check_schema
-from server.schema.document import MAX_DEPTH, MAX_VALUES
+from server.schema.limits import DEFAULT_LIMITS
 
 TOOL = "tools[0].function.parameters"
 ANSWER = "response_format.json_schema.schema"
@@ -60,15 +60,15 @@ CIRCLE = {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}
         ({"$ref": "#"}, "()", "leads back to itself"),
         (
             {"items": {"$ref": "#/$defs/a"}, "$defs": CIRCLE},
-            "('items',)",
+            "('$defs', 'a')",
             "leads back to itself",
         ),
         ({"items": {"$ref": "http://x.y/z"}}, "('items',)", "copy it into $defs"),
         ({"items": {"$ref": "file:///etc/passwd"}}, "('items',)", "leads outside the schema"),
         ({"$schema": "http://x.y/z"}, "()", "use draft 4, 6, 7, 2019-09 or 2020-12"),
         ({"const": "\ud800"}, "()", "surrogate"),
-        (nested(MAX_DEPTH + 1), "()", "levels deep"),
-        ({"enum": list(range(MAX_VALUES))}, "()", "values"),
+        (nested(DEFAULT_LIMITS.depth + 1), "()", "levels of nested JSON"),
+        ({"enum": list(range(DEFAULT_LIMITS.values))}, "()", "values"),
     ],
     ids=lambda value: str(value)[:40],
 )
@@ -85,7 +85,7 @@ def test_unusable_schema_is_refused_with_its_place(schema: Any, context: str, fa
 
 def test_schema_far_too_deep_is_refused_like_any_other() -> None:
     """No depth of a schema overruns the stack."""
-    with pytest.raises(ApiError, match="levels deep"):
+    with pytest.raises(ApiError, match="levels of nested JSON"):
         check_schema(nested(100_000), param=TOOL, name="f")
 
 

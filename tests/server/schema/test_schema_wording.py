@@ -232,6 +232,19 @@ def test_a_tree_of_unions_is_not_tried_in_every_way() -> None:
     assert error.message == 'expected integer or object, got string "x" (closest to branch 4 of anyOf)'
 
 
+@pytest.mark.parametrize("more", [{"unevaluatedProperties": False}, {"$defs": {"a": {"$dynamicRef": "#"}}}])
+def test_where_branches_cannot_be_looked_at_one_by_one_a_tree_is_only_refused(more: Any) -> None:
+    """To say where it is wrong, the validator would try every branch of every level."""
+    branches = [point(name, left={"$ref": "#"}) for name in "abcdefgh"]
+    value: Any = "x"
+    for _ in range(30):
+        value = {"kind": "c", "left": value}
+
+    [error] = InstanceValidator({"anyOf": [{"type": "integer"}, *branches], **more}).errors(value)
+
+    assert str(error).startswith("$: expected a value that fits the schema")
+
+
 @pytest.mark.parametrize(
     ("value", "words"),
     [
