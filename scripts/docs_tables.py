@@ -12,6 +12,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields
 from pathlib import Path
 
 from prometheus_client.metrics import MetricWrapperBase
@@ -20,6 +21,7 @@ from parsers.registry import FAMILIES
 from server.commands import families
 from server.errors import Code
 from server.metrics import EngineMetrics, Metrics
+from server.schema.limits import SchemaLimits
 from server.settings import Settings, default_cache, flag, specs
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -36,6 +38,12 @@ def settings_table() -> str:
             for name, spec in specs().items()
         ),
     )
+
+
+def limits_table() -> str:
+    """Return one row for each limit of schemas."""
+    limits = [(f"`{each.name}`", f"{each.default:,}", each.metadata["of"]) for each in fields(SchemaLimits)]
+    return _table(("limit", "default", "of a schema"), limits)
 
 
 def errors_table() -> str:
@@ -101,6 +109,7 @@ def _metric_row(metric: MetricWrapperBase) -> tuple[str, str, str, str]:
 
 TABLES: dict[str, Callable[[], str | None]] = {
     "settings": settings_table,
+    "limits": limits_table,
     "errors": errors_table,
     "metrics": metrics_table,
     "families": families_table,

@@ -1,7 +1,7 @@
 """Whether a schema is within the limits, told in milliseconds, with the place and the limit that it is over.
 
 check_bounds(Document.load({"enum": [1, 2, 3]}), SchemaLimits(enum_values=2))
-# SchemaError("#", "the schema has more than 2 enum values; --schema-limit enum_values=… sets the limit")
+# SchemaError("#", "the schema has more than 2 enum values, …; --schema-limit enum_values=… sets the limit")
 """
 
 from collections.abc import Iterator
@@ -22,14 +22,14 @@ def check_bounds(document: Document, limits: SchemaLimits) -> None:
         if not isinstance(node.schema, dict):
             continue
         properties += _length(node.schema.get("properties"))
-        _refuse(node, "properties", "properties", properties, limits)
+        _refuse(node, "properties", properties, limits)
         enum_values += _length(node.schema.get("enum"))
-        _refuse(node, "enum_values", "enum values", enum_values, limits)
+        _refuse(node, "enum_values", enum_values, limits)
         for union in _UNIONS:
-            _refuse(node, "branches", f"branches in one {union}", _length(node.schema.get(union)), limits)
+            _refuse(node, "branches", _length(node.schema.get(union)), limits)
         for pattern in _patterns(node.schema):
-            _refuse(node, "pattern_length", "characters in one pattern", len(pattern), limits)
-            _refuse(node, "pattern_repeats", "repeats of a part of one pattern", repeats(pattern), limits)
+            _refuse(node, "pattern_length", len(pattern), limits)
+            _refuse(node, "pattern_repeats", repeats(pattern), limits)
     _check_references(document, limits)
 
 
@@ -40,12 +40,12 @@ def _check_references(document: Document, limits: SchemaLimits) -> None:
     known: dict[Located, int] = {}
     for node in document.walk():
         count = subschemas(document, node, known)
-        _refuse(node, "subschemas", "subschemas for one value, its references followed", count, limits)
+        _refuse(node, "subschemas", count, limits)
 
 
-def _refuse(node: Located, name: str, what: str, count: int, limits: SchemaLimits) -> None:
+def _refuse(node: Located, name: str, count: int, limits: SchemaLimits) -> None:
     if count > getattr(limits, name):
-        raise SchemaError(node.pointer, limits.over(name, what))
+        raise SchemaError(node.pointer, limits.over(name))
 
 
 def _length(value: Any) -> int:

@@ -230,15 +230,15 @@ def check_size(schema: Any, limits: SchemaLimits) -> None:
     for depth in range(limits.depth + 1):
         values += len(level)
         if values > limits.values:
-            raise SchemaError("#", limits.over("values", "values"))
+            raise SchemaError("#", limits.over("values"))
         level = [child for value in level for child in _values(value)]
         if not level:
             break
         if depth == limits.depth:
-            raise SchemaError("#", limits.over("depth", "levels of nested JSON, $defs make it flatter"))
+            raise SchemaError("#", limits.over("depth"))
     text = json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
     if len(text) > limits.characters:
-        raise SchemaError("#", limits.over("characters", "characters"))
+        raise SchemaError("#", limits.over("characters"))
     try:
         text.encode()
     except UnicodeEncodeError:

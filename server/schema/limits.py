@@ -6,40 +6,36 @@ read_limit("depth=64")                       # ("depth", 64)
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 
 SETTING = "--schema-limit"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaLimits:
-    """The limits by the names that `--schema-limit` takes."""
+    """The limits by the names that `--schema-limit` takes, each with what it counts."""
 
-    characters: int = 1_000_000
-    """Of the schema as compact JSON."""
-    depth: int = 128
-    """Levels of nested values below the schema itself."""
-    values: int = 50_000
-    """Values in the schema's own JSON, keys not counted."""
-    properties: int = 5_000
-    """Declared properties, in all objects together."""
-    enum_values: int = 5_000
-    """Values of all `enum`s together."""
-    branches: int = 500
-    """Of one `anyOf`, `oneOf` or `allOf`."""
-    subschemas: int = 2_000
-    """That hold of one and the same value, references followed: each is tried on it."""
-    pattern_length: int = 2_000
-    """Characters of one regular expression."""
-    pattern_repeats: int = 10_000
-    """Times that a part of a regular expression is repeated: `(a{9}){9}` is 81."""
+    characters: int = field(default=1_000_000, metadata={"of": "characters as compact JSON"})
+    depth: int = field(default=128, metadata={"of": "levels of nested values below itself"})
+    values: int = field(default=50_000, metadata={"of": "values in its own JSON"})
+    properties: int = field(default=5_000, metadata={"of": "properties, in all objects together"})
+    enum_values: int = field(default=5_000, metadata={"of": "enum values, in all enums together"})
+    branches: int = field(default=500, metadata={"of": "branches in one anyOf, oneOf or allOf"})
+    subschemas: int = field(
+        default=2_000, metadata={"of": "subschemas for one and the same value, references followed"}
+    )
+    pattern_length: int = field(default=2_000, metadata={"of": "characters in one pattern"})
+    pattern_repeats: int = field(
+        default=10_000, metadata={"of": "repeats of one part of a pattern, as `(a{9}){9}` has 81"}
+    )
 
     def changed(self, changes: Iterable[tuple[str, int]]) -> "SchemaLimits":
         """The limits with some of them changed; of two changes of one limit the last counts."""
         return replace(self, **dict(changes))
 
-    def over(self, name: str, what: str) -> str:
+    def over(self, name: str) -> str:
         """The message for a schema that is over a limit: which, and what changes it."""
+        what = self.__dataclass_fields__[name].metadata["of"]
         return f"the schema has more than {getattr(self, name):,} {what}; {SETTING} {name}=… sets the limit"
 
 

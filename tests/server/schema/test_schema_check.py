@@ -67,7 +67,7 @@ CIRCLE = {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}
         ({"items": {"$ref": "file:///etc/passwd"}}, "('items',)", "leads outside the schema"),
         ({"$schema": "http://x.y/z"}, "()", "use draft 4, 6, 7, 2019-09 or 2020-12"),
         ({"const": "\ud800"}, "()", "surrogate"),
-        (nested(DEFAULT_LIMITS.depth + 1), "()", "levels of nested JSON"),
+        (nested(DEFAULT_LIMITS.depth + 1), "()", "levels of nested values"),
         ({"enum": list(range(DEFAULT_LIMITS.values))}, "()", "values"),
     ],
     ids=lambda value: str(value)[:40],
@@ -85,7 +85,7 @@ def test_unusable_schema_is_refused_with_its_place(schema: Any, context: str, fa
 
 def test_schema_far_too_deep_is_refused_like_any_other() -> None:
     """No depth of a schema overruns the stack."""
-    with pytest.raises(ApiError, match="levels of nested JSON"):
+    with pytest.raises(ApiError, match="levels of nested values"):
         check_schema(nested(100_000), param=TOOL, name="f")
 
 
