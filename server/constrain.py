@@ -15,6 +15,7 @@ from parsers.grammar import CallableTool, Format
 from server.family import check_arguments, holds_format
 from server.forms import checked_form, compact_tag
 from server.labels import Held
+from server.policy import DEFAULT_POLICY, Policy
 from server.request import (
     AnswerFormat,
     FreeText,
@@ -25,6 +26,7 @@ from server.request import (
     Mode,
     OneOf,
     Request,
+    Schema,
     Tagged,
     ToolDefinition,
 )
@@ -58,13 +60,19 @@ class CallRule:
 
 @dataclass(frozen=True, slots=True)
 class AnswerRule:
-    """What an answer in a JSON format must satisfy. `strict`: it satisfies it, or the request fails."""
+    """What an answer in a JSON format must satisfy. `streams` is as in `CallRule`.
+
+    `masked`: the mask is made of the schema, and holds all of it but what is `unmasked`.
+    """
 
     name: str
     validator: InstanceValidator
     strict: bool
     streams: bool
     unmasked: tuple[Unmasked, ...] = ()
+    schema: Schema = True
+    param: str = ""
+    masked: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +86,7 @@ class Constraint:
     calls: Mapping[str, CallRule]
     answer: AnswerRule | None
     calls_only: bool = False
+    policy: Policy = DEFAULT_POLICY
 
     @property
     def schemas(self) -> Mapping[str, Mapping[str, Any]]:
@@ -114,7 +123,7 @@ def constrain(
     )
     rules = {tool.name: _call_rule(tool, planner, family.call.style, masked=masked) for tool in tools}
     if not masked and answer_format is None:
-        return Constraint(None, rules, None)
+        return Constraint(None, rules, None, policy=request.policy)
     single = request.choice.mode is Mode.NAMED or not request.parallel
     free_answer = None if request.choice.forces_call else answer_format
     tag = family.structural_tag(
@@ -125,7 +134,9 @@ def constrain(
         opens_reasoning=opens_reasoning,
     )
     structural_tag = compact_tag(planned(tag["format"], planner, kept=free_answer))
-    return Constraint(structural_tag, rules, answer, calls_only=request.choice.forces_call)
+    return Constraint(
+        structural_tag, rules, answer, calls_only=request.choice.forces_call, policy=request.policy
+    )
 
 
 def _call_rule(
@@ -138,7 +149,7 @@ def _call_rule(
     if not masked:
         return CallRule(tool, {}, validator, Held.NOTHING, streams=False)
     if not tool.strict and tool.parameters is not None:
-        return CallRule(tool, any_object(planner), validator, Held.ENVELOPE, streams=True)
+        return CallRule(tool, any_object(planner), validator, Held.ENVELOPE, streams=False)
     try:
         plan = planner.plan(schema, closed=True, root=Root.OBJECT)
     except SchemaError as error:
@@ -150,6 +161,11 @@ def _call_rule(
     rule = CallRule(tool, plan.format, validator, Held.SCHEMA, streams=False, unmasked=unmasked)
     check_arguments(style, _callable(rule), planner, param=param)
     return rule
+
+
+def unmasked_of(tool: ToolDefinition, planner: SchemaPlanner, style: ArgumentStyle) -> tuple[Unmasked, ...]:
+    """Return what the mask of a tool's calls does not hold. Raises `ApiError` (400) as `constrain` does."""
+    return _call_rule(tool, planner, style, masked=True).unmasked
 
 
 def _callable(rule: CallRule) -> CallableTool:
@@ -190,7 +206,17 @@ def _answer_in_schema(wanted: JsonSchema, planner: SchemaPlanner) -> tuple[Forma
     except SchemaError as error:
         if wanted.strict:
             raise schema_refused(error, param=wanted.param, name=wanted.name) from error
-        return any_object(planner), AnswerRule(wanted.name, validator, strict=False, streams=True)
-    streams = plan.exact or not wanted.strict
-    rule = AnswerRule(wanted.name, validator, wanted.strict, streams, unmasked=plan.unmasked)
+        rule = AnswerRule(
+            wanted.name, validator, strict=False, streams=False, schema=wanted.schema, masked=False
+        )
+        return any_object(planner), rule
+    rule = AnswerRule(
+        wanted.name,
+        validator,
+        wanted.strict,
+        streams=plan.exact,
+        unmasked=plan.unmasked,
+        schema=wanted.schema,
+        param=wanted.param,
+    )
     return plan.format, rule

@@ -25,6 +25,7 @@ class Code(Enum):
     STRING_TOO_LONG = ("string_above_max_length", 400, "invalid_request_error")
     STRING_TOO_SHORT = ("string_below_min_length", 400, "invalid_request_error")
     ARRAY_TOO_LONG = ("array_above_max_length", 400, "invalid_request_error")
+    UNKNOWN_PARAMETER = ("unknown_parameter", 400, "invalid_request_error")
     UNSUPPORTED_PARAMETER = ("unsupported_parameter", 400, "invalid_request_error")
     UNSUPPORTED_VALUE = ("unsupported_value", 400, "invalid_request_error")
     INVALID_TOOLS = ("invalid_function_parameters", 400, "invalid_request_error")

@@ -5,6 +5,11 @@ Held.SCHEMA.value        # "schema", as in strictcall_tool_calls_total{constrain
 
 from enum import StrEnum
 
+from server.schema.report import ASSERTIONS
+
+KEYWORDS = frozenset({*ASSERTIONS, "json", "duplicate_key"})
+"""What a value can break: the keywords of its schema, JSON itself, and a key of its own that it has twice."""
+
 
 class Held(StrEnum):
     """What held a call in form while it was written."""
@@ -21,3 +26,19 @@ class AbortCause(StrEnum):
     DISCONNECT = "disconnect"
     STOP_SEQUENCE = "stop_sequence"
     FAILURE = "failure"
+    RETRY = "retry"
+    """What was written broke its schema, and is written again."""
+
+
+class Repair(StrEnum):
+    """What came of a call or an answer that broke its schema and was written again."""
+
+    REPAIRED = "repaired"
+    FAILED = "failed"
+    UNFINISHED = "unfinished"
+    """The budget ended it, the client left, or the engine failed."""
+
+
+def keyword_label(keyword: str) -> str:
+    """Return the `keyword` label of a constraint; what is no keyword that we know is `other`."""
+    return keyword if keyword in KEYWORDS else "other"

@@ -30,7 +30,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from parsers.events import Reason
-from server.labels import AbortCause, Held
+from server.labels import KEYWORDS, AbortCause, Held, Repair
 
 CHOICES = ("auto", "required", "named", "allowed")
 TOKEN_KINDS = ("prompt", "cached", "completion", "reasoning")
@@ -99,7 +99,7 @@ class Metrics:
         self.aborts = self._counter(
             "aborts",
             "Generations ended before the model ended them: the client left, a stop sequence was written, "
-            "or something failed.",
+            "something failed, or what was written broke its schema and is written again.",
             "cause",
         )
 
@@ -128,11 +128,29 @@ class Metrics:
             "keyword",
         )
 
+        self.schema_retries = self._counter(
+            "schema_retries",
+            "Calls and answers written again because they broke their schema, by the keyword that stands "
+            "first among their errors.",
+            "keyword",
+        )
+        self.schema_repairs = self._counter(
+            "schema_repairs",
+            "Choices in which a call or an answer was written again, by what came of it: it was repaired, "
+            "it failed however often it was written, or the budget, the client or the engine ended it.",
+            "outcome",
+        )
+
     def _start_at_zero(self, families: Sequence[str]) -> None:
         for kind in TOKEN_KINDS:
             self.tokens.labels(kind=kind)
         for cause in AbortCause:
             self.aborts.labels(cause=cause.value)
+        for outcome in Repair:
+            self.schema_repairs.labels(outcome=outcome.value)
+        for keyword in (*sorted(KEYWORDS), "other"):
+            for counter in (self.schema_violations, self.unmasked_keywords, self.schema_retries):
+                counter.labels(keyword=keyword)
         for family in families:
             self.start_family(family)
 

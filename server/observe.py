@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 
 from parsers.events import Malformed, Reason
 from server.constrain import CallRule, Constraint
-from server.labels import AbortCause
+from server.labels import AbortCause, Repair, keyword_label
 from server.metrics import Metrics
 from server.request import Request
 from server.schema.instance import InstanceError
@@ -37,11 +37,13 @@ class RequestObserver:
         self._family = family
         self._metrics = metrics
         self._started = time.perf_counter()
+        self._cause = AbortCause.DISCONNECT
+        """Why choices that still run are ended: the client left, unless another choice has failed."""
 
     def constrained(self, constraint: Constraint) -> None:
         """The mask is built: count what it does not hold."""
         for entry in constraint.unmasked:
-            self._metrics.unmasked_keywords.labels(keyword=entry.keyword).inc()
+            self._metrics.unmasked_keywords.labels(keyword=keyword_label(entry.keyword)).inc()
 
     def call_passed(self, rule: CallRule) -> None:
         labels = {"family": self._family, "choice": self._request.choice.label, "constraint": rule.held.value}
@@ -57,7 +59,7 @@ class RequestObserver:
 
     def schema_violated(self, name: str, errors: Sequence[InstanceError]) -> None:
         for error in errors:
-            self._metrics.schema_violations.labels(keyword=error.keyword).inc()
+            self._metrics.schema_violations.labels(keyword=keyword_label(error.keyword)).inc()
         log.warning("'%s' outside its schema: %s", name, ", ".join(error.keyword for error in errors[:5]))
 
     def used(self, usage: Usage) -> None:
@@ -71,6 +73,23 @@ class RequestObserver:
 
     def aborted(self, cause: AbortCause) -> None:
         self._metrics.aborts.labels(cause=cause.value).inc()
+
+    def failed(self) -> None:
+        """A choice has failed, which ends the others too."""
+        self._cause = AbortCause.FAILURE
+        self.aborted(self._cause)
+
+    def left(self) -> None:
+        """A choice was ended that had not failed itself."""
+        self.aborted(self._cause)
+
+    def retried(self, errors: Sequence[InstanceError]) -> None:
+        """What broke its schema is written again."""
+        self._metrics.schema_retries.labels(keyword=keyword_label(errors[0].keyword)).inc()
+
+    def repaired(self, outcome: Repair) -> None:
+        """A choice has ended in which something was written again."""
+        self._metrics.schema_repairs.labels(outcome=outcome.value).inc()
 
 
 class Pace:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
 
+from server.policy import DEFAULT_POLICY, Policy
+
 Json = Any
 """A value as `json.loads` gives it."""
 
@@ -170,6 +172,7 @@ class Request:
     reasoning_effort: str | None = None
     template_arguments: Mapping[str, Json] = field(default_factory=dict)
     continue_final_message: bool = False
+    policy: Policy = DEFAULT_POLICY
 
     @property
     def callable_tools(self) -> Sequence[ToolDefinition]:

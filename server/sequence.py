@@ -2,10 +2,12 @@
 
     reader = SequenceReader(tokens=TokenReader(…), …)
     events, logprobs, finish = reader.feed(Output((28, 42)))     # (Content("Hi"),), (), None
+    reader.rejected          # None, or the violation because of which no more is to be read
 
 Everything here is synchronous and sees the output once, so a streamed answer and a whole one are the same.
 """
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,7 +16,8 @@ from parsers.events import CallEnd, Content, Event
 from server.engine.protocol import Finish, Output, TokenLogprob
 from server.stop import StopSequences
 from server.token_reader import TokenReader
-from server.validate import AnswerGate, CallGate
+from server.validate import AnswerGate, CallGate, Violation
+from server.verdict import Verdict
 
 
 class FinishReason(StrEnum):
@@ -27,12 +30,13 @@ class FinishReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one engine output added to choice `index`. `finish` comes with the last step, and only there."""
+    """What one engine output added to choice `index`. The last step has `finish`, and its `verdict`."""
 
     index: int
     events: tuple[Event, ...] = ()
     logprobs: tuple[TokenLogprob, ...] = ()
     finish: FinishReason | None = None
+    verdict: Verdict | None = None
 
 
 Read = tuple[tuple[Event, ...], tuple[TokenLogprob, ...], FinishReason | None]
@@ -49,7 +53,10 @@ class TokenCounts:
 
 
 class SequenceReader:
-    """Reads one sequence. `feed` until a step has `finish`; what comes after is not read."""
+    """Reads one sequence. `feed` until it has `finish` or is `rejected`; what comes after is not read.
+
+    The log probabilities of what is held are held with it, and go with it where it is rejected.
+    """
 
     def __init__(
         self,
@@ -62,6 +69,8 @@ class SequenceReader:
         after_calls: FinishReason = FinishReason.TOOL_CALLS,
     ) -> None:
         self.tokens = TokenCounts()
+        self.violations: list[Violation] = []
+        """What broke its schema: those that passed all the same, and last the one that did not."""
         self._reader = tokens
         self._stop = stop
         self._calls = calls
@@ -69,23 +78,47 @@ class SequenceReader:
         self._end_ids = end_ids
         self._after_calls = after_calls
         self._called = False
+        self._held: list[TokenLogprob] = []
+
+    @property
+    def rejected(self) -> Violation | None:
+        """The violation that ends the sequence, because it must not pass."""
+        last = self.violations[-1] if self.violations else None
+        return None if last is None or last.passes else last
+
+    @property
+    def _over(self) -> bool:
+        return self._stop.matched or self.rejected is not None
 
     def feed(self, output: Output) -> Read:
-        """Read one engine output. Raises `ApiError` (500 schema_violation)."""
+        """Read one engine output."""
         checked: list[Event] = []
-        read = 0
+        logprobs: list[TokenLogprob] = []
+        told = iter(output.logprobs)
         # Token by token: what comes after a stop sequence in the same output is neither checked nor counted.
         for token_id in output.token_ids:
-            checked += self._pass(self._read(token_id))
-            read += 1
-            if self._stop.matched:
+            passed = self._pass(self._read(token_id))
+            self._held += (
+                entry for entry in itertools.islice(told, 1) if entry.token_id not in self._end_ids
+            )
+            if passed:
+                checked += passed
+                logprobs += self._released()
+            if self._over:
                 break
         self.tokens.cached = output.cached_tokens or self.tokens.cached
+        if self._finish_reason(output.finish) is not None:
+            checked += self._end(truncated=output.finish is Finish.LENGTH and not self._stop.matched)
+        elif self.rejected is not None:
+            checked += self._text(self._stop.finish())
         finish = self._finish_reason(output.finish)
         if finish is not None:
-            checked += self._end(truncated=output.finish is Finish.LENGTH and not self._stop.matched)
-            finish = self._finish_reason(output.finish)
-        return tuple(checked), self._visible(output.logprobs[:read]), finish
+            logprobs += self._released()
+        return tuple(checked), tuple(logprobs), finish
+
+    def _released(self) -> list[TokenLogprob]:
+        held, self._held = self._held, []
+        return held
 
     def _read(self, token_id: int) -> list[Event]:
         reasoning = self._reader.in_reasoning
@@ -98,15 +131,22 @@ class SequenceReader:
         """Check the calls, and take the text through stop sequences and gate; nothing passes after a stop."""
         passed: list[Event] = []
         for event in events:
-            if self._stop.matched:
+            if self._over:
                 break
             for checked in self._calls.feed([event]):
-                if not isinstance(checked, Content):
-                    self._called |= isinstance(checked, CallEnd)
-                    passed.append(checked)
-                elif text := self._answer.feed(self._stop.feed(checked.text)):
-                    passed.append(Content(text))
+                match checked:
+                    case Violation():
+                        self.violations.append(checked)
+                    case Content(text):
+                        passed += self._text(self._stop.feed(text))
+                    case _:
+                        self._called |= isinstance(checked, CallEnd)
+                        passed.append(checked)
         return passed
+
+    def _text(self, text: str) -> list[Event]:
+        passed = self._answer.feed(text)
+        return [Content(passed)] if passed else []
 
     def _end(self, *, truncated: bool) -> list[Event]:
         """Flush every stage in order: the parser, the stop sequences, the answer's gate."""
@@ -116,16 +156,19 @@ class SequenceReader:
         tail = self._answer.feed(self._stop.finish())
         # A stop sequence cuts an answer as the token budget does, only on the client's own wish.
         cut = truncated or self._stop.matched
-        tail += self._answer.finish(complete=not cut and not self._called)
+        complete = not cut and not self._called and self.rejected is None
+        held, violation = self._answer.finish(complete=complete)
+        if violation is not None:
+            self.violations.append(violation)
+        tail += held
         return [*checked, Content(tail)] if tail else checked
 
     def _finish_reason(self, finish: Finish | None) -> FinishReason | None:
+        if self.rejected is not None:
+            return None
         if not self._stop.matched:
             if finish is None:
                 return None
             if finish is Finish.LENGTH:
                 return FinishReason.LENGTH
         return self._after_calls if self._called else FinishReason.STOP
-
-    def _visible(self, logprobs: tuple[TokenLogprob, ...]) -> tuple[TokenLogprob, ...]:
-        return tuple(entry for entry in logprobs if entry.token_id not in self._end_ids)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from parsers.families.hermes import HERMES
+from server.policy import MOST_ATTEMPTS, Policy, UnsupportedKeywords
 from server.schema.limits import DEFAULT_LIMITS, NAMES, SchemaLimits, read_limit
 
 PREFIX = "STRICTCALL_"
@@ -81,6 +82,12 @@ def level(value: str) -> str:
     return value.lower()
 
 
+def yes_or_no(value: str) -> bool:
+    if value.lower() not in ("true", "false"):
+        raise ValueError(f"'{value}' is none of true, false")
+    return value.lower() == "true"
+
+
 def path(value: str) -> Path:
     return Path(text(value)).expanduser()
 
@@ -98,10 +105,16 @@ class Spec:
     help: str
     read: Callable[[str], Any]
     metavar: str
+    alone: str | None = None
+    """What the flag says without a value, if it may stand alone."""
 
 
 def said(help_: str, read: Callable[[str], Any] = text, metavar: str = "TEXT") -> dict[str, Spec]:
     return {"spec": Spec(help_, read, metavar)}
+
+
+def switch(help_: str) -> dict[str, Spec]:
+    return {"spec": Spec(help_, yes_or_no, "[true|false]", alone="true")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,6 +164,27 @@ class Settings:
             "envelope: the form of every call is masked; strict: only in requests with strict tools.",
             one_of(ToolMask),
             "envelope|strict",
+        ),
+    )
+    strict_tools: bool = field(
+        default=False,
+        metadata=switch("Every tool is strict, whatever its definition says."),
+    )
+    unsupported_keywords: UnsupportedKeywords = field(
+        default=UnsupportedKeywords.VALIDATE,
+        metadata=said(
+            "What becomes of keywords of strict schemas that the mask cannot hold: reject refuses the "
+            "request, validate checks them afterwards, describe also tells them to the model.",
+            one_of(UnsupportedKeywords),
+            "reject|validate|describe",
+        ),
+    )
+    max_attempts: int = field(
+        default=2,
+        metadata=said(
+            "Times that a call or answer which breaks its schema is written before the request fails.",
+            whole(1, MOST_ATTEMPTS),
+            "COUNT",
         ),
     )
     max_calls: int = field(
@@ -206,6 +240,15 @@ class Settings:
     def schema_limits(self) -> SchemaLimits:
         """The limits of schemas: the defaults, but for those that are set."""
         return DEFAULT_LIMITS.changed(self.schema_limit)
+
+    @property
+    def policy(self) -> Policy:
+        """The handling of schemas in requests that do not say anything about it."""
+        return Policy(
+            unsupported_keywords=self.unsupported_keywords,
+            max_attempts=self.max_attempts,
+            strict_tools=self.strict_tools,
+        )
 
     @property
     def model_names(self) -> tuple[str, ...]:

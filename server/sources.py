@@ -155,7 +155,9 @@ def serve_parser() -> argparse.ArgumentParser:
         parser.add_argument(
             flag(name),
             action="append",
-            metavar=spec.metavar,
+            nargs=None if spec.alone is None else "?",
+            const=spec.alone,
+            metavar=spec.metavar.strip("[]"),
             help=f"{spec.help}{said} [{variable(name)}]".replace("%", "%%"),
         )
     parser.add_argument(

@@ -1,7 +1,8 @@
 """What passes on of the parser's events: calls that are right, in order, and nothing half-right.
 
-A call under an exact mask passes as it is written. Any other is held until it is complete and checked:
-it then passes whole, or becomes text (it was no call), or fails the request (it was strict, and wrong).
+A call under an exact mask passes as it is written. Any other is held until it is complete and checked: it
+then passes whole, or becomes text (it was no call), or is a `Violation` in place of its events. A violation
+that is only to be reported stands before the end of its call, which passes.
 
     gate = CallGate(constraint, observer)
     gate.feed([CallBegin(0, "f")])                        # [] while "f" is held
@@ -10,15 +11,53 @@ it then passes whole, or becomes text (it was no call), or fails the request (it
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Protocol
 
 from parsers.events import CallArguments, CallBegin, CallEnd, Content, Event, Malformed, Reason
 from server.constrain import AnswerRule, CallRule, Constraint
 from server.errors import ApiError, Code
-from server.schema.instance import InstanceError, InstanceValidator, NotJsonError, parse_json
+from server.labels import Held
+from server.policy import DEFAULT_POLICY, OnViolation, Policy
+from server.schema.instance import Errors, InstanceError, InstanceValidator, NotJsonError, parse_json
 
 NOT_RETRIED = {"x-should-retry": "false"}
 """Tells SDKs not to try a whole generation again by themselves: that is the caller's choice."""
+
+
+class Subject(StrEnum):
+    """What a schema is about."""
+
+    TOOL = "tool"
+    FORMAT = "format"
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A complete call or answer that breaks its schema: `text` is its JSON, as the model wrote it.
+
+    `seen`: the client has been told some of it already.
+    """
+
+    subject: Subject
+    name: str
+    text: str
+    errors: Errors
+    then: OnViolation
+    strict: bool = True
+    seen: bool = False
+
+    @property
+    def passes(self) -> bool:
+        return self.then is OnViolation.REPORT
+
+    @property
+    def retries(self) -> bool:
+        """Whether it may be written again, as if it had never been."""
+        return self.then is OnViolation.RETRY and not self.seen
+
+
+Checked = Event | Violation
 
 
 class Observer(Protocol):
@@ -51,21 +90,25 @@ class _OpenCall:
 
 
 class CallGate:
-    """One sequence's events in, checked events out. Numbers calls anew, as some may not pass."""
+    """One sequence's events in, checked events out. Numbers calls anew, as some may not pass.
 
-    def __init__(self, constraint: Constraint, observer: Observer) -> None:
+    `passed`: calls of the same answer that passed before this sequence.
+    """
+
+    def __init__(self, constraint: Constraint, observer: Observer, *, passed: int = 0) -> None:
         self._rules = constraint.calls
+        self._policy = constraint.policy
         self._masked = constraint.structural_tag is not None
         self._calls_only = constraint.calls_only
         self._observer = observer
         self._call: _OpenCall | None = None
-        self._passed = 0
+        self._passed = passed
 
-    def feed(self, events: Iterable[Event]) -> list[Event]:
-        """Raises `ApiError` (500) for a complete strict call outside its schema (`schema_violation`)."""
+    def feed(self, events: Iterable[Event]) -> list[Checked]:
+        """Check events. Nothing is to be fed after a violation that does not pass."""
         return [checked for event in events for checked in self._check(event)]
 
-    def _check(self, event: Event) -> Sequence[Event]:
+    def _check(self, event: Event) -> Sequence[Checked]:
         match event:
             case CallBegin(_, name):
                 return self._begin(name)
@@ -82,27 +125,36 @@ class CallGate:
                 return (event,)
 
     def _begin(self, name: str) -> Sequence[Event]:
-        self._call = _OpenCall(self._passed, name, self._rules[name], [])
-        return self._call.let_through() if self._call.rule.streams else ()
+        self._call = call = _OpenCall(self._passed, name, self._rules[name], [])
+        return call.let_through() if self._passes_as_written(call.rule) else ()
+
+    def _passes_as_written(self, rule: CallRule) -> bool:
+        """Whether nothing can be found at the end of a call for which it should have been held."""
+        reported = self._policy.on(strict=rule.tool.strict) is OnViolation.REPORT
+        return rule.streams or (reported and rule.held is not Held.NOTHING)
 
     def _arguments(self, call: _OpenCall, text: str) -> Sequence[Event]:
         call.pieces.append(text)
         return (CallArguments(call.number, text),) if call.passing else ()
 
-    def _end(self, call: _OpenCall) -> Sequence[Event]:
-        self._check_arguments(call.rule, "".join(call.pieces))
+    def _end(self, call: _OpenCall) -> Sequence[Checked]:
+        violation = self._violation(call)
+        self._call = None
+        if violation is not None and not violation.passes:
+            return (violation,)
         self._observer.call_passed(call.rule)
-        self._call, self._passed = None, self._passed + 1
-        return (*call.let_through(), CallEnd(call.number))
+        self._passed += 1
+        told = () if violation is None else (violation,)
+        return (*call.let_through(), *told, CallEnd(call.number))
 
-    def _check_arguments(self, rule: CallRule, text: str) -> None:
-        errors = violations(text, rule.validator)
+    def _violation(self, call: _OpenCall) -> Violation | None:
+        text, tool = "".join(call.pieces), call.rule.tool
+        errors = violations(text, call.rule.validator)
         if not errors:
-            return
-        self._observer.schema_violated(rule.tool.name, errors)
-        if rule.tool.strict:
-            subject = f"The model's call of the strict function '{rule.tool.name}'"
-            raise violation(subject, errors, passed_on=rule.streams)
+            return None
+        self._observer.schema_violated(tool.name, errors)
+        then = self._policy.on(strict=tool.strict)
+        return Violation(Subject.TOOL, tool.name, text, errors, then, strict=tool.strict, seen=call.passing)
 
     def _malformed(self, failure: Malformed) -> Sequence[Event]:
         """A call cut short stands as far as it was written; whatever is unreadable otherwise is text."""
@@ -123,36 +175,45 @@ class CallGate:
 class AnswerGate:
     """One sequence's JSON answer: passes as it is written under an exact mask, else whole once checked."""
 
-    def __init__(self, rule: AnswerRule | None, observer: Observer) -> None:
+    def __init__(self, rule: AnswerRule | None, observer: Observer, policy: Policy = DEFAULT_POLICY) -> None:
         self._rule = rule
         self._observer = observer
+        self._then = OnViolation.REPORT if rule is None else policy.on(strict=rule.strict)
+        self._streams = rule is None or rule.streams or self._then is OnViolation.REPORT
         self._pieces: list[str] = []
 
     def feed(self, text: str) -> str:
-        if self._rule is None:
-            return text
-        self._pieces.append(text)
-        return text if self._rule.streams else ""
+        if self._rule is not None:
+            self._pieces.append(text)
+        return text if self._streams else ""
 
-    def finish(self, *, complete: bool) -> str:
-        """Check the answer if it is `complete`; return what was held. Raises `ApiError` like `CallGate`."""
+    def finish(self, *, complete: bool) -> tuple[str, Violation | None]:
+        """Check the answer if it is `complete`; return what was held, and what is wrong with it."""
         text = "".join(self._pieces)
         if self._rule is None or not text:
-            return ""
-        if complete and (errors := violations(text, self._rule.validator)):
-            self._observer.schema_violated(self._rule.name, errors)
-            if self._rule.strict:
-                subject = f"The model's answer in the strict format '{self._rule.name}'"
-                raise violation(subject, errors, passed_on=self._rule.streams)
-        return "" if self._rule.streams else text
+            return "", None
+        held = "" if self._streams else text
+        if not complete or not (errors := violations(text, self._rule.validator)):
+            return held, None
+        self._observer.schema_violated(self._rule.name, errors)
+        violation = Violation(
+            Subject.FORMAT,
+            self._rule.name,
+            text,
+            errors,
+            self._then,
+            strict=self._rule.strict,
+            seen=self._streams,
+        )
+        return held if violation.passes else "", violation
 
 
-def violations(text: str, validator: InstanceValidator) -> Sequence[InstanceError]:
+def violations(text: str, validator: InstanceValidator) -> Errors:
     """Everything that is wrong with `text` as an instance of the validator's schema."""
     try:
         value = parse_json(text)
     except NotJsonError as error:
-        return (error.error,)
+        return Errors((error.error,))
     return validator.errors(value)
 
 
@@ -164,14 +225,22 @@ def half_written(name: str, reason: Reason) -> ApiError:
     return ApiError(Code.UNREADABLE_CALL, message, headers=NOT_RETRIED)
 
 
-def violation(subject: str, errors: Sequence[InstanceError], *, passed_on: bool) -> ApiError:
-    """The error for a complete call or answer that fails its check."""
-    listed = "; ".join(f"{error.path}: {error.message}" for error in errors[:5])
-    more = f" (and {len(errors) - 5} more)" if len(errors) > 5 else ""
-    kept = "" if passed_on else " Nothing of it was passed on."
+def violation_error(violation: Violation, *, attempts: int = 1) -> ApiError:
+    """The error for a complete call or answer that fails its check, the last of so many attempts."""
+    kind = "strict " if violation.strict else ""
+    subject = (
+        f"The model's call of the {kind}function '{violation.name}'"
+        if violation.subject is Subject.TOOL
+        else f"The model's answer in the {kind}format '{violation.name}'"
+    )
+    listed = "; ".join(map(str, violation.errors[:5]))
+    further = len(violation.errors) + violation.errors.more - 5
+    more = f" (and {further} more)" if further > 0 else ""
+    tried = f", after {attempts} attempts" if attempts > 1 else ""
+    kept = "" if violation.seen else " Nothing of it was passed on."
     return ApiError(
         Code.SCHEMA_VIOLATION,
-        f"{subject} breaks the schema: {listed}{more}.{kept} The mask cannot hold these rules: "
+        f"{subject} breaks the schema{tried}: {listed}{more}.{kept} The mask cannot hold these rules: "
         "try again, or state them in the description, where the model reads them.",
         headers=NOT_RETRIED,
     )

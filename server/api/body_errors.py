@@ -148,6 +148,10 @@ def _not_json(_path: str, _fault: Fault) -> ApiError:
     return ApiError(Code.INVALID_JSON, NOT_JSON)
 
 
+def _unknown(path: str, _fault: Fault) -> ApiError:
+    return refusals.unknown_parameter(path)
+
+
 def _other(path: str, fault: Fault) -> ApiError:
     return refusals.invalid(path, f"{fault['msg']}.")
 
@@ -168,5 +172,6 @@ TELL: Mapping[str, Callable[[str, Fault], ApiError]] = {
     "unsupported_parameter": _unsupported_parameter,
     "unsound": _unsound,
     "json_invalid": _not_json,
+    "extra_forbidden": _unknown,
 }
 """Pydantic's types of fault, and ours from `body_types`."""

@@ -31,7 +31,7 @@ STREAM_HEADERS = {"cache-control": "no-cache", "x-accel-buffering": "no"}
 async def create_chat_completion(body: ChatRequestBody, http: Request) -> Response:
     """Answer a conversation with text, tool calls, or both."""
     context = context_of(http)
-    decoded = decode_chat(body, max_n=context.settings.max_n)
+    decoded = decode_chat(body, max_n=context.settings.max_n, policy=context.settings.policy)
     if decoded.ignored:
         log.info("ignored unknown fields: %s", ", ".join(decoded.ignored))
     answer = await prepare(decoded.request, context)

@@ -15,10 +15,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from parsers.events import CallArguments, CallBegin, Content, Event, Reasoning, merge
+from server.api.verdict_body import verdict_member
 from server.engine.protocol import TokenLogprob
 from server.errors import ApiError
 from server.observe import Usage
 from server.sequence import FinishReason, Step
+from server.verdict import Verdict
 from server.vocabulary import Vocabulary
 
 DONE = b"data: [DONE]\n\n"
@@ -91,10 +93,12 @@ class _Choice:
     calls: list[tuple[CallBegin, list[str]]] = field(default_factory=list)
     logprobs: list[TokenLogprob] = field(default_factory=list)
     finish: FinishReason = FinishReason.STOP
+    verdict: Verdict | None = None
 
     def add(self, step: Step) -> None:
         self.logprobs += step.logprobs
         self.finish = step.finish or self.finish
+        self.verdict = step.verdict or self.verdict
         for event in step.events:
             match event:
                 case Content(text):
@@ -160,7 +164,7 @@ class ChatResponse:
             message["function_call"] = calls[0]["function"]
         elif calls:
             message["tool_calls"] = calls
-        return message
+        return message if choice.verdict is None else {**message, **verdict_member(choice.verdict)}
 
 
 class ChatStream:
@@ -190,7 +194,8 @@ class ChatStream:
         self._logprobs[step.index] += step.logprobs
         chunks = [self._chunk(step.index, delta) for delta in self._deltas(step.events)]
         if step.finish is not None:
-            chunks.append(self._chunk(step.index, {}, finish_reason(step.finish, self._shape)))
+            last = {} if step.verdict is None else verdict_member(step.verdict)
+            chunks.append(self._chunk(step.index, last, finish_reason(step.finish, self._shape)))
         return b"".join(chunks)
 
     def close(self, usage: Usage) -> bytes:

@@ -7,7 +7,7 @@
 Clients send back whole answers (`message.model_dump()`), so what is unknown is ignored.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue, Tag
 
@@ -92,6 +92,7 @@ class AssistantMessage(Body):
         None, description="The reasoning of this answer, for templates that show it."
     )
     reasoning_content: str | None = Field(None, description="Another name of `reasoning`.")
+    strictcall: Any = Field(None, description="What the server said of this answer; it is not read.")
     name: str | None = None
 
 

@@ -23,6 +23,7 @@ from server.api.body_types import (
 )
 from server.api.chat_messages import DEPRECATED, ChatMessage, Text
 from server.api.chat_tools import FunctionCallBody, FunctionDefinition, FunctionTool, ToolChoiceBody
+from server.policy import MOST_ATTEMPTS
 
 MAX_MESSAGES = 16_384
 """More than any context holds, and few enough to be read in no time."""
@@ -105,6 +106,30 @@ class StructuredOutputs(Body):
     structural_tag: ObjectOrText | None = Field(None, description="An XGrammar structural tag.")
 
 
+class StrictcallOptions(Body):
+    """How schemas are handled. A name that is not known here is refused: it would be a promise not kept."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    unsupported_keywords: Literal["reject", "validate", "describe"] | None = Field(
+        None, description="What becomes of keywords of strict schemas that the mask cannot hold."
+    )
+    on_violation: Literal["retry", "error", "report"] | None = Field(
+        None,
+        description="What becomes of a call or an answer that breaks its schema: 'retry' for strict ones and "
+        "'report' for all others, unless it is given.",
+    )
+    max_attempts: Annotated[int, Field(ge=1, le=MOST_ATTEMPTS)] | None = Field(
+        None, description="How often one may be written, the first time included. Only with 'retry'."
+    )
+    report: bool | None = Field(
+        None, description="Whether the answer says what was masked, what was checked, and what was wrong."
+    )
+    strict_tools: bool | None = Field(
+        None, description="Whether every tool is strict; so may say the server."
+    )
+
+
 class Prediction(Body):
     type: Literal["content"]
     content: Text
@@ -139,6 +164,7 @@ class ChatRequestBody(RequestBody):
     # What the answer looks like.
     response_format: ResponseFormat | None = None
     structured_outputs: StructuredOutputs | None = None
+    strictcall: StrictcallOptions | None = None
     n: Annotated[int, Field(ge=1, le=128)] | None = Field(
         None, description="Choices to generate. The server's setting `max_n` may allow fewer."
     )

@@ -22,6 +22,29 @@ class MessageToolCall(BaseModel):
     function: FunctionCall
 
 
+class RuleBody(BaseModel):
+    tool: str = Field("", description="Whose parameters it is of; absent if it is of the answer's format.")
+    format: str = Field("", description="The name of the answer's format; absent if it is of a tool.")
+    pointer: str = Field(description="Where it stands in the schema.", examples=["#/properties/tags"])
+    keyword: str
+
+
+class ViolationBody(BaseModel):
+    attempt: int
+    tool: str = ""
+    format: str = ""
+    path: str = Field(description="Where in the value.", examples=["$.tags[1]"])
+    keyword: str
+    message: str
+
+
+class VerdictBody(BaseModel):
+    masked: list[RuleBody] = Field([], description="What nothing but right values could be written under.")
+    checked: list[RuleBody] = Field([], description="What was checked when the value was complete.")
+    violations: list[ViolationBody]
+    attempts: int
+
+
 class AnswerMessage(BaseModel):
     role: Literal["assistant"]
     content: str | None = Field(description="Null beside calls without text.")
@@ -29,6 +52,9 @@ class AnswerMessage(BaseModel):
     reasoning_content: str = Field("", description="What the model thought; absent if it did not.")
     tool_calls: list[MessageToolCall] = Field([], description="Absent where there are none.")
     function_call: FunctionCall | None = Field(None, description="Only if the request had `functions`.")
+    strictcall: VerdictBody | None = Field(
+        None, description="Only if it was asked for, or if a call or answer passed that breaks its schema."
+    )
 
 
 class TopLogprob(BaseModel):

@@ -14,7 +14,9 @@ from server.api import refusals
 from server.api.chat_request import ChatRequestBody
 from server.api.decode_format import decode_format
 from server.api.decode_messages import decode_messages
+from server.api.decode_policy import decode_policy
 from server.api.decode_tools import decode_tools
+from server.policy import DEFAULT_POLICY, Policy
 from server.request import Request, SamplingParams
 
 MAX_IGNORED = 32
@@ -37,10 +39,14 @@ class DecodedChat:
     ignored: tuple[str, ...] = ()
 
 
-def decode_chat(body: ChatRequestBody, *, max_n: int = 16) -> DecodedChat:
-    """Decode a body that may ask for `max_n` choices. Raises `ApiError` (400) naming the field at fault."""
+def decode_chat(body: ChatRequestBody, *, max_n: int = 16, policy: Policy = DEFAULT_POLICY) -> DecodedChat:
+    """Decode a body that may ask for `max_n` choices. Raises `ApiError` (400) naming the field at fault.
+
+    Its schemas are handled by `policy`, unless it says otherwise.
+    """
     _check_together(body, max_n)
-    tools = decode_tools(body)
+    policy = decode_policy(body.strictcall, policy)
+    tools = decode_tools(body, all_strict=policy.strict_tools)
     request = Request(
         id=f"chatcmpl-{uuid.uuid4().hex}",
         api="chat",
@@ -56,6 +62,7 @@ def decode_chat(body: ChatRequestBody, *, max_n: int = 16) -> DecodedChat:
         reasoning_effort=body.reasoning_effort,
         template_arguments=body.chat_template_kwargs or {},
         continue_final_message=body.continue_final_message is True,
+        policy=policy,
     )
     return DecodedChat(
         request=request,

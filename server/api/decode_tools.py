@@ -7,7 +7,7 @@
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from server.api import refusals
 from server.api.chat_request import ChatRequestBody
@@ -34,10 +34,15 @@ class ChatTools:
     parallel: bool
 
 
-def decode_tools(body: ChatRequestBody) -> ChatTools:
+def decode_tools(body: ChatRequestBody, *, all_strict: bool = False) -> ChatTools:
     """Decode tools and choice. Raises `ApiError` (400) for a choice that the tools do not allow."""
-    if body.functions is not None:
-        return _legacy(body, body.functions)
+    decoded = _modern(body) if body.functions is None else _legacy(body, body.functions)
+    if not all_strict:
+        return decoded
+    return replace(decoded, tools=tuple(replace(tool, strict=True) for tool in decoded.tools))
+
+
+def _modern(body: ChatRequestBody) -> ChatTools:
     if body.function_call not in (None, "none") or (body.function_call and body.tools):
         raise _only_with("function_call", "functions")
     tools = tuple(_tool(tool.function, f"tools[{i}].function") for i, tool in enumerate(body.tools or ()))

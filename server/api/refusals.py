@@ -108,6 +108,10 @@ def unsupported_parameter(path: str, way_out: str) -> ApiError:
     return refusal(Code.UNSUPPORTED_PARAMETER, path, f"Unsupported parameter: {named(path)}. {way_out}")
 
 
+def unknown_parameter(path: str) -> ApiError:
+    return refusal(Code.UNKNOWN_PARAMETER, path, f"Unknown parameter: {named(path)}.")
+
+
 def named(path: str) -> str:
     """`'tools[0].type'`, as messages name it."""
     return f"'{cut(path, MAX_PATH)}'" if path else "the request body"

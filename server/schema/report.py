@@ -4,6 +4,7 @@ report({"type": "array", "uniqueItems": True}, plan)
 # (Row("#", "type", Handling.MASK, ""), Row("#", "uniqueItems", Handling.CHECK, "items are not compared"))
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -49,7 +50,12 @@ class Row:
 
 def report(schema: Any, plan: SchemaPlan) -> tuple[Row, ...]:
     """Return a row for each constraint, in the schema's order, and for what else the mask lets pass."""
-    unmasked = {(entry.pointer, entry.keyword): entry.why for entry in plan.unmasked}
+    return constraints(schema, plan.unmasked)
+
+
+def constraints(schema: Any, entries: Iterable[Unmasked]) -> tuple[Row, ...]:
+    """As `report`, of a mask that does not hold the `entries`."""
+    unmasked = {(entry.pointer, entry.keyword): entry.why for entry in entries}
     rows = []
     for node in sorted(Document.load(schema).walk(), key=lambda node: node.pointer):
         for keyword in _assertions(node):

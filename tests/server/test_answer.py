@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from parsers.events import CallArguments, CallBegin, CallEnd, Content, Event, Reasoning, merge
-from server.answer import SEEDS, Answer, prepare
+from server.answer import Answer, prepare
+from server.choice import SEEDS
 from server.context import Context
 from server.engine.protocol import EngineDeadError, EngineError
 from server.engine.scripted import Ending, Script

@@ -24,6 +24,7 @@ LIMA = ("look", '{"city": "Lima"}')
 CALL = call("look", {"city": "Lima"})
 LOOK = tool("look", CITY)
 TAG = tool("tag", TAGS, strict=True)
+ERROR = {"on_violation": "error"}
 UNMASKED = Settings(tool_mask=ToolMask.STRICT)
 
 
@@ -112,7 +113,7 @@ async def test_the_token_budget_of_the_request_cuts_the_call(vocabulary: Vocabul
 async def test_a_strict_call_outside_its_schema_is_an_error_and_not_an_answer(vocabulary: Vocabulary) -> None:
     """What the mask cannot hold is checked; SDKs are told not to pay for another try unasked."""
     async with serving(vocabulary, always(vocabulary, f"Sure.\n{TWICE}")) as server:
-        response = await server.post(tools=[TAG])
+        response = await server.post(tools=[TAG], strictcall=ERROR)
         error = response.json()["error"]
 
         assert response.status_code == 500
@@ -133,7 +134,7 @@ async def test_a_strict_call_outside_its_schema_is_an_error_and_not_an_answer(vo
 async def test_in_a_stream_that_error_is_the_last_event(vocabulary: Vocabulary) -> None:
     """Text that was passed on stays; nothing of the call is (the status is counted as what it really was)."""
     async with serving(vocabulary, always(vocabulary, f"Sure.\n{TWICE}")) as server:
-        *chunks, last = await server.stream(tools=[TAG])
+        *chunks, last = await server.stream(tools=[TAG], strictcall=ERROR)
 
         assert last["error"]["code"] == "schema_violation"
         assert "".join(chunk["choices"][0]["delta"].get("content", "") for chunk in chunks) == "Sure."
@@ -145,7 +146,7 @@ async def test_in_a_stream_that_error_is_the_last_event(vocabulary: Vocabulary) 
 async def test_a_stream_that_fails_before_its_first_event_has_a_status(vocabulary: Vocabulary) -> None:
     """The engine's first output was also its last, so nothing was sent yet."""
     async with serving(vocabulary, always(vocabulary, TWICE, size=1000)) as server:
-        response = await server.post(tools=[TAG], stream=True)
+        response = await server.post(tools=[TAG], stream=True, strictcall=ERROR)
 
     assert (response.status_code, response.headers["x-should-retry"]) == (500, "false")
 
@@ -155,7 +156,7 @@ async def test_one_wrong_choice_fails_the_others(vocabulary: Vocabulary) -> None
     texts = [TWICE, "A long story. " * 50]
     scripts = [script(vocabulary, text) for text in texts]
     async with serving(vocabulary, lambda asked: scripts[int(asked.request_id[-1])]) as server:
-        response = await server.post(tools=[TAG], n=2)
+        response = await server.post(tools=[TAG], n=2, strictcall=ERROR)
 
         assert response.json()["error"]["code"] == "schema_violation"
         assert [asked.ending for asked in server.engine.asked if asked.request_id.endswith("1")] == [
@@ -204,7 +205,7 @@ async def test_an_answer_outside_its_strict_schema_is_an_error(vocabulary: Vocab
     for strict, status in ((True, 500), (False, 200)):
         wanted = {"type": "json_schema", "json_schema": {"name": "out", "schema": TAGS, "strict": strict}}
         async with serving(vocabulary, always(vocabulary, '{"tags": ["a", "a"]}')) as server:
-            response = await server.post(response_format=wanted)
+            response = await server.post(response_format=wanted, strictcall=ERROR if strict else None)
 
             assert response.status_code == status
             assert server.metric("strictcall_schema_violations_total", keyword="uniqueItems") == 1

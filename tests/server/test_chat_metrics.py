@@ -57,8 +57,8 @@ async def run(server: Server) -> None:
 
 
 async def test_every_figure_is_right_after_a_run(vocabulary: Vocabulary) -> None:
-    """Eleven requests, twelve generations: each is counted once, by what became of it."""
-    order = ["text", "calls", "loose", "strict", "twice", "half", "gone", "stop", "text"]
+    """Eleven requests, thirteen generations: each is counted once, by what became of it."""
+    order = ["text", "calls", "loose", "strict", "twice", "twice", "half", "gone", "stop", "text"]
     scripts = [
         script(vocabulary, TEXTS[name], finish=Finish.LENGTH if name == "half" else Finish.STOP)
         for name in order
@@ -66,9 +66,10 @@ async def test_every_figure_is_right_after_a_run(vocabulary: Vocabulary) -> None
     scripts.append(Script([vocabulary.encode("Hel")], error=EngineError("gone")))
     generated = sum(len(step) for each in scripts for step in each.deltas)
     # Nothing is read behind a stop sequence, nor behind the brace that ends a call which is wrong.
+    wrong = TEXTS["twice"].removesuffix("\n</tool_call>")
     unread = sum(
         len(vocabulary.encode(TEXTS[name])) + 1 - len(vocabulary.encode(read))
-        for name, read in {"stop": "One END", "twice": TEXTS["twice"].removesuffix("\n</tool_call>")}.items()
+        for name, read in (("stop", "One END"), ("twice", wrong), ("twice", wrong))
     )
     async with serving(vocabulary, scripts, Settings(tool_mask=ToolMask.STRICT)) as server:
         await run(server)
@@ -79,8 +80,8 @@ async def test_every_figure_is_right_after_a_run(vocabulary: Vocabulary) -> None
         kind: got.pop(f'strictcall_tokens_total{{kind="{kind}"}}')
         for kind in ("prompt", "completion", "reasoning")
     }
-    # The eighth request has two choices, whose prompt is one.
-    assert tokens["prompt"] == sum(prompts) - prompts[7]
+    # The eighth request has two choices, whose prompt is one. The fifth has two attempts with one each.
+    assert tokens["prompt"] == sum(prompts) - prompts[8]
     assert tokens["completion"] == generated - unread
     # The span goes up to the token that completes its end marker.
     inside = len(vocabulary.encode("<think>Hm, well.</think")) - len(vocabulary.encode("<think>"))
@@ -99,10 +100,13 @@ async def test_every_figure_is_right_after_a_run(vocabulary: Vocabulary) -> None
         'strictcall_parse_failures_total{family="hermes",reason="truncated"}': 1,
         'strictcall_parse_failures_total{family="hermes",reason="unknown_tool"}': 1,
         'strictcall_schema_violations_total{keyword="required"}': 1,
-        'strictcall_schema_violations_total{keyword="uniqueItems"}': 1,
+        'strictcall_schema_violations_total{keyword="uniqueItems"}': 2,
+        'strictcall_schema_retries_total{keyword="uniqueItems"}': 1,
+        'strictcall_schema_repairs_total{outcome="failed"}': 1,
         'strictcall_unmasked_keywords_total{keyword="uniqueItems"}': 1,
         'strictcall_aborts_total{cause="stop_sequence"}': 1,
         'strictcall_aborts_total{cause="failure"}': 2,
+        'strictcall_aborts_total{cause="retry"}': 1,
     }
 
 

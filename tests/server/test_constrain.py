@@ -244,7 +244,7 @@ def test_the_mask_of_loose_calls_can_be_turned_off(
     rule = constraint.calls["look"]
 
     assert (constraint.structural_tag is not None) is has_mask
-    assert (rule.held, rule.streams) == ((Held.ENVELOPE, True) if has_mask else (Held.NOTHING, False))
+    assert (rule.held, rule.streams) == ((Held.ENVELOPE, False) if has_mask else (Held.NOTHING, False))
 
 
 def test_calls_stream_under_an_exact_mask_only() -> None:
@@ -253,7 +253,7 @@ def test_calls_stream_under_an_exact_mask_only() -> None:
     rules = {name: (rule.held, rule.streams) for name, rule in constraint.calls.items()}
 
     assert rules == {
-        "look": (Held.ENVELOPE, True),
+        "look": (Held.ENVELOPE, False),
         "find": (Held.SCHEMA, True),
         "tag": (Held.SCHEMA, False),
         "ping": (Held.SCHEMA, True),

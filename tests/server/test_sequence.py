@@ -9,14 +9,14 @@ from parsers.events import CallArguments, CallBegin, CallEnd, Content, Event, Ma
 from parsers.families.hermes import HERMES
 from server.constrain import AnswerRule, CallRule, Constraint
 from server.engine.protocol import Finish, Output, TokenLogprob
-from server.errors import ApiError, Code
 from server.labels import Held
+from server.policy import DEFAULT_POLICY, OnViolation, Policy
 from server.request import ToolDefinition
 from server.schema.instance import InstanceError, InstanceValidator
 from server.sequence import FinishReason, SequenceReader
 from server.stop import StopSequences
 from server.token_reader import TokenReader
-from server.validate import AnswerGate, CallGate
+from server.validate import AnswerGate, CallGate, Subject
 from server.vocabulary import Vocabulary
 
 CALL = '<tool_call>\n{"name": "f", "arguments": {"n": 1}}\n</tool_call>'
@@ -40,14 +40,15 @@ def reader_of(
     stop: Sequence[str] = (),
     answer: AnswerRule | None = None,
     thinking: bool = False,
+    policy: Policy = DEFAULT_POLICY,
     **more: Any,
 ) -> SequenceReader:
     rule = CallRule(ToolDefinition("f", strict=True), {}, VALIDATOR, Held.SCHEMA, streams=False)
     return SequenceReader(
         tokens=TokenReader(vocabulary.detokenizer(), HERMES.parser(["f"], opens_reasoning=thinking), {}),
         stop=StopSequences(stop),
-        calls=CallGate(Constraint(None, {"f": rule}, None), Deaf()),
-        answer=AnswerGate(answer, Deaf()),
+        calls=CallGate(Constraint(None, {"f": rule}, None, policy=policy), Deaf()),
+        answer=AnswerGate(answer, Deaf(), policy),
         end_ids=frozenset(vocabulary.end_ids),
         **more,
     )
@@ -76,7 +77,7 @@ def read(
         got, logprobs, finish = reader.feed(output)
         events += got
         ids += [entry.token_id for entry in logprobs]
-        if finish is not None:
+        if finish is not None or reader.rejected is not None:
             return merge(events), ids, finish
     return merge(events), ids, None
 
@@ -188,22 +189,49 @@ def test_the_finish_reason_of_calls_can_be_another(vocabulary: Vocabulary) -> No
 
 
 def test_a_held_answer_is_given_once_it_is_checked(vocabulary: Vocabulary) -> None:
-    """Nothing is seen of it before."""
+    """Nothing is seen of it before, and the log probabilities come with it."""
+    text = '{"n": 1}'
     reader = reader_of(vocabulary, answer=AnswerRule("out", VALIDATOR, strict=True, streams=False))
-    *before, last = [reader.feed(output) for output in outputs(vocabulary, '{"n": 1}')]
+    *before, (events, logprobs, finish) = [reader.feed(output) for output in outputs(vocabulary, text)]
 
-    assert [events for events, _, _ in before] == [()] * len(before)
-    assert last == ((Content('{"n": 1}'),), (), FinishReason.STOP)
+    assert before == [((), (), None)] * len(before)
+    assert (events, finish) == ((Content(text),), FinishReason.STOP)
+    assert [entry.token_id for entry in logprobs] == vocabulary.encode(text)
 
 
-def test_a_wrong_answer_fails_only_if_the_model_ended_it(vocabulary: Vocabulary) -> None:
+@pytest.mark.parametrize("size", [1, 3, 1000])
+def test_a_sequence_ends_where_a_call_is_rejected(vocabulary: Vocabulary, size: int) -> None:
+    """The text before it passes with its log probabilities; nothing of the call does, and no finish."""
+    wrong = CALL.replace("1", '"x"')
+    reader = reader_of(vocabulary, stop=["Sure?"])
+    events, ids, finish = read(reader, outputs(vocabulary, f"No. Sure{wrong}{CALL}", size=size))
+
+    assert (events, finish) == ([Content("No. Sure")], None)
+    assert vocabulary.decode(ids) == "No. Sure"
+    assert reader.rejected is not None
+    assert reader.rejected.text == '{"n": "x"}'
+    assert reader.tokens.completion < len(vocabulary.encode(f"No. Sure{wrong}{CALL}"))
+
+
+def test_a_call_that_passes_all_the_same_is_remembered(vocabulary: Vocabulary) -> None:
+    """It is an answer like any other, with a mark."""
+    reader = reader_of(vocabulary, policy=Policy(on_violation=OnViolation.REPORT))
+    events, _, finish = read(reader, outputs(vocabulary, CALL.replace("1", '"x"')))
+
+    assert events == [CallBegin(0, "f"), CallArguments(0, '{"n": "x"}'), CallEnd(0)]
+    assert (finish, reader.rejected) == (FinishReason.TOOL_CALLS, None)
+    assert [violation.name for violation in reader.violations] == ["f"]
+
+
+def test_a_wrong_answer_is_rejected_only_if_the_model_ended_it(vocabulary: Vocabulary) -> None:
     """The token budget, and a stop sequence of the client's, cut an answer that might have become right."""
     rule = AnswerRule("out", VALIDATOR, strict=True, streams=False)
     wrong = '{"n": "x"}'
+    reader = reader_of(vocabulary, answer=rule)
 
-    with pytest.raises(ApiError) as caught:
-        read(reader_of(vocabulary, answer=rule), outputs(vocabulary, wrong))
-    assert caught.value.kind is Code.SCHEMA_VIOLATION
+    assert read(reader, outputs(vocabulary, wrong)) == ([], [], None)
+    assert reader.rejected is not None
+    assert reader.rejected.subject is Subject.FORMAT
     cut = read(reader_of(vocabulary, answer=rule), outputs(vocabulary, wrong, finish=Finish.LENGTH))
     stopped = read(reader_of(vocabulary, answer=rule, stop=["x"]), outputs(vocabulary, wrong))
     assert (cut[0], cut[2]) == ([Content(wrong)], FinishReason.LENGTH)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from server.policy import Policy, UnsupportedKeywords
 from server.settings import LogFormat, NamedFinish, Settings, ToolMask, default_cache, flag, specs, variable
 
 READABLE = [
@@ -14,6 +15,9 @@ READABLE = [
     ("tool_mask", "strict", ToolMask.STRICT),
     ("schema_limit", "depth=64", ("depth", 64)),
     ("named_finish_reason", "stop", NamedFinish.STOP),
+    ("strict_tools", "true", True),
+    ("strict_tools", "False", False),
+    ("unsupported_keywords", "describe", UnsupportedKeywords.DESCRIBE),
     ("log_format", "json", LogFormat.JSON),
     ("log_level", "WARNING", "warning"),
     ("chat_template", "/a/b.jinja", Path("/a/b.jinja")),
@@ -28,6 +32,9 @@ UNREADABLE = [
     ("max_body_bytes", "1"),
     ("tool_mask", "loose"),
     ("schema_limit", "depth=deep"),
+    ("strict_tools", "yes"),
+    ("unsupported_keywords", "ignore"),
+    ("max_attempts", "11"),
     ("log_level", "loud"),
     ("model", " "),
     ("api_key", ""),
@@ -103,3 +110,11 @@ def test_the_cache_stands_where_xdg_says(base: str, expected: Path, monkeypatch:
 
     assert default_cache() == expected
     assert Settings().cache_dir == expected
+
+
+def test_the_policy_is_that_of_the_settings() -> None:
+    """For requests that say nothing about it."""
+    settings = Settings(unsupported_keywords=UnsupportedKeywords.REJECT, max_attempts=5, strict_tools=True)
+
+    assert settings.policy == Policy(UnsupportedKeywords.REJECT, max_attempts=5, strict_tools=True)
+    assert Settings().policy == Policy()

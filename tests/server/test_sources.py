@@ -214,3 +214,13 @@ def test_a_flag_without_its_value_ends_the_program(capsys: pytest.CaptureFixture
 
     assert end.value.code == 2
     assert "--port" in capsys.readouterr().err
+
+
+def test_a_switch_stands_alone_or_with_its_value(write: WriteFile) -> None:
+    """A flag alone means yes; environment and file say which."""
+    path = write("strict_tools = true")
+
+    assert load(["--strict-tools"], {}).strict_tools
+    assert load(["--strict-tools", "--port", "1"], {}).port == 1
+    assert not load(["--strict-tools", "false"], {"STRICTCALL_STRICT_TOOLS": "true"}).strict_tools
+    assert load(["--config", str(path)], {}).strict_tools

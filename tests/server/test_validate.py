@@ -1,7 +1,9 @@
 """Of the parser's events only right calls pass on: as they are written, or whole once they are checked."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
@@ -11,9 +13,18 @@ from parsers.registry import FAMILIES
 from server.constrain import AnswerRule, CallRule, Constraint
 from server.errors import ApiError, Code
 from server.labels import Held
+from server.policy import OnViolation, Policy
 from server.request import ToolDefinition
 from server.schema.instance import InstanceError, InstanceValidator
-from server.validate import AnswerGate, CallGate
+from server.validate import (
+    AnswerGate,
+    CallGate,
+    Checked,
+    Subject,
+    Violation,
+    violation_error,
+    violations,
+)
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 VALIDATOR = InstanceValidator(SCHEMA)
@@ -37,19 +48,20 @@ class Notes:
         self.violated.append((name, [error.keyword for error in errors]))
 
 
-def rule(name: str, *, strict: bool, streams: bool) -> CallRule:
-    return CallRule(ToolDefinition(name, strict=strict), {}, VALIDATOR, Held.SCHEMA, streams)
+def rule(name: str, held: Held, *, strict: bool, streams: bool = False) -> CallRule:
+    return CallRule(ToolDefinition(name, strict=strict), {}, VALIDATOR, held, streams)
 
 
 RULES = {
-    "live": rule("live", strict=True, streams=True),
-    "held": rule("held", strict=True, streams=False),
-    "loose": rule("loose", strict=False, streams=False),
+    "live": rule("live", Held.SCHEMA, strict=True, streams=True),
+    "held": rule("held", Held.SCHEMA, strict=True),
+    "loose": rule("loose", Held.NOTHING, strict=False),
+    "formed": rule("formed", Held.ENVELOPE, strict=False),
 }
 
 
-def gate_of(notes: Notes) -> CallGate:
-    return CallGate(Constraint(None, RULES, None), notes)
+def gate_of(notes: Notes, then: OnViolation | None = None, *, passed: int = 0) -> CallGate:
+    return CallGate(Constraint(None, RULES, None, policy=Policy(on_violation=then)), notes, passed=passed)
 
 
 def call(index: int, name: str, *pieces: str) -> list[Event]:
@@ -63,23 +75,30 @@ def test_text_passes_as_it_comes() -> None:
     assert gate_of(Notes()).feed(events) == events
 
 
-def test_a_call_under_an_exact_mask_passes_as_it_is_written() -> None:
-    """Each event gives one, at once; the call counts when it is complete."""
-    notes = Notes()
-    gate = gate_of(notes)
+WRITTEN = [("live", None), ("live", OnViolation.ERROR), ("formed", None), ("held", OnViolation.REPORT)]
+WHOLE = [("held", None), ("loose", None), ("loose", OnViolation.REPORT), ("formed", OnViolation.RETRY)]
 
-    for event in call(0, "live", '{"n"', ": 1}")[:-1]:
+
+@pytest.mark.parametrize(("name", "then"), WRITTEN)
+def test_a_call_passes_as_it_is_written_where_nothing_can_hold_it_up(
+    name: str, then: OnViolation | None
+) -> None:
+    """The mask is exact, or holds the form and the rest is only reported; it counts when it is complete."""
+    notes = Notes()
+    gate = gate_of(notes, then)
+
+    for event in call(0, name, '{"n"', ": 1}")[:-1]:
         assert gate.feed([event]) == [event]
     assert notes.passed == []
     assert gate.feed([CallEnd(0)]) == [CallEnd(0)]
-    assert notes.passed == ["live"]
+    assert notes.passed == [name]
 
 
-@pytest.mark.parametrize("name", ["held", "loose"])
-def test_any_other_call_passes_whole_once_it_is_right(name: str) -> None:
+@pytest.mark.parametrize(("name", "then"), WHOLE)
+def test_any_other_call_passes_whole_once_it_is_right(name: str, then: OnViolation | None) -> None:
     """Nothing of it is seen before its end, and then its arguments are one piece."""
     notes = Notes()
-    gate = gate_of(notes)
+    gate = gate_of(notes, then)
     *written, end = call(0, name, '{"n"', ": 1}")
 
     assert gate.feed(written) == []
@@ -90,46 +109,86 @@ def test_any_other_call_passes_whole_once_it_is_right(name: str) -> None:
 def test_a_held_call_without_arguments_says_none() -> None:
     """An empty piece is no event; arguments that are not there are not JSON either, and counted."""
     notes = Notes()
+    begin, violation, end = gate_of(notes).feed(call(0, "loose"))
 
-    assert gate_of(notes).feed(call(0, "loose")) == call(0, "loose")
+    assert [begin, end] == call(0, "loose")
+    assert isinstance(violation, Violation)
     assert notes.violated == [("loose", ["json"])]
 
 
-@pytest.mark.parametrize("name", ["held", "live"])
-def test_a_strict_call_outside_its_schema_fails_the_request(name: str) -> None:
-    """The message names function, place and rule; SDKs are told not to try again by themselves."""
+DEFAULTS = [
+    ("held", None, OnViolation.RETRY),
+    ("loose", None, OnViolation.REPORT),
+    *((name, then, then) for name in ("held", "loose", "formed") for then in OnViolation),
+]
+
+
+@pytest.mark.parametrize(("name", "policy", "then"), DEFAULTS)
+def test_a_wrong_call_is_a_violation_with_what_is_to_become_of_it(
+    name: str, policy: OnViolation | None, then: OnViolation
+) -> None:
+    """A strict call is written again unless the policy says otherwise; a loose one passes, reported."""
     notes = Notes()
+    got = merge_calls(gate_of(notes, policy).feed(call(0, name, '{"n": "x"}')))
 
-    with pytest.raises(ApiError) as caught:
-        gate_of(notes).feed(call(0, name, '{"n": "x"}'))
+    [violation] = [event for event in got if isinstance(event, Violation)]
+    told = (violation.subject, violation.name, violation.text, violation.then)
+    assert told == (Subject.TOOL, name, '{"n": "x"}', then)
+    assert [error.path for error in violation.errors] == ["$.n"]
+    passed = [event for event in got if event is not violation]
+    assert passed == (call(0, name, '{"n": "x"}') if then is OnViolation.REPORT else [])
+    assert notes == Notes(passed=[name] if passed else [], violated=[(name, ["type"])])
 
-    error = caught.value
+
+def merge_calls(events: Sequence[Checked]) -> list[Checked]:
+    return [event for event in events if event != CallArguments(0, "")]
+
+
+@pytest.mark.parametrize(("name", "retries"), [("held", True), ("live", False)])
+def test_what_has_been_seen_is_not_written_again(name: str, *, retries: bool) -> None:
+    """Half of a call is with the client already, and cannot be taken back."""
+    *_, violation = gate_of(Notes()).feed(call(0, name, '{"n": "x"}'))
+
+    assert isinstance(violation, Violation)
+    assert (violation.seen, violation.retries) == (not retries, retries)
+
+
+def test_calls_are_numbered_after_those_of_earlier_attempts() -> None:
+    """To the client it is one answer."""
+    assert gate_of(Notes(), passed=2).feed(call(0, "held", '{"n": 1}')) == call(2, "held", '{"n": 1}')
+
+
+def violation_of(text: str, schema: Any = SCHEMA, **more: Any) -> Violation:
+    errors = violations(text, InstanceValidator(schema))
+    return Violation(Subject.TOOL, "f", text, errors, OnViolation.ERROR, **more)
+
+
+def test_the_error_names_function_place_and_rule() -> None:
+    """SDKs are told not to try again by themselves."""
+    error = violation_error(violation_of('{"n": "x"}'))
+
     assert (error.kind, error.status) == (Code.SCHEMA_VIOLATION, 500)
-    assert f"'{name}'" in error.message
-    assert "$.n: " in error.message
+    assert "strict function 'f' breaks the schema: $.n: " in error.message
+    assert "Nothing of it was passed on." in error.message
     assert error.headers == {"x-should-retry": "false"}
-    assert notes == Notes(violated=[(name, ["type"])])
 
 
-def test_a_loose_call_outside_its_schema_passes_and_is_counted() -> None:
-    """Without `strict` the schema is a wish: the caller gets what the model wrote."""
-    notes = Notes()
+def test_the_error_says_how_often_it_was_tried_and_whether_it_was_seen() -> None:
+    """Both are what a client needs to know of the rest of its stream."""
+    error = violation_error(violation_of('{"n": "x"}', seen=True, strict=False), attempts=3)
 
-    assert gate_of(notes).feed(call(0, "loose", "{}")) == call(0, "loose", "{}")
-    assert notes == Notes(passed=["loose"], violated=[("loose", ["required"])])
+    assert "call of the function 'f' breaks the schema, after 3 attempts: " in error.message
+    assert "passed on" not in error.message
 
 
 def test_the_message_of_many_errors_is_short() -> None:
     """Five are told, and how many there are besides."""
-    schema = {"type": "array", "items": {"type": "string"}}
-    many = CallRule(
-        ToolDefinition("f", strict=True), {}, InstanceValidator(schema), Held.SCHEMA, streams=False
-    )
-    gate = CallGate(Constraint(None, {"f": many}, None), Notes())
+    message = violation_error(
+        violation_of("[1, 2, 3, 4, 5, 6, 7]", {"type": "array", "items": {"type": "string"}})
+    ).message
 
-    with pytest.raises(ApiError, match=r"\$\[4\]: .* \(and 2 more\)") as caught:
-        gate.feed(call(0, "f", "[1, 2, 3, 4, 5, 6, 7]"))
-    assert "$[5]" not in caught.value.message
+    assert re.search(r"\$\[4\]: .* \(and 2 more\)", message)
+    assert "$[5]" not in message
 
 
 @pytest.mark.parametrize("reason", [Reason.BAD_JSON, Reason.UNKNOWN_TOOL, Reason.UNCLOSED, Reason.TRUNCATED])
@@ -189,54 +248,82 @@ def test_a_call_that_was_seen_and_broke_fails_the_request() -> None:
     assert caught.value.headers == {"x-should-retry": "false"}
 
 
-def answer_gate(notes: Notes, *, strict: bool, streams: bool) -> AnswerGate:
-    return AnswerGate(AnswerRule("out", VALIDATOR, strict, streams), notes)
+def answer_gate(
+    notes: Notes, then: OnViolation | None = None, *, strict: bool = True, streams: bool = False
+) -> AnswerGate:
+    return AnswerGate(AnswerRule("out", VALIDATOR, strict, streams), notes, Policy(on_violation=then))
 
 
 def test_an_answer_without_a_schema_passes() -> None:
     """Text is not looked at."""
     gate = AnswerGate(None, Notes())
 
-    assert (gate.feed("{"), gate.finish(complete=True)) == ("{", "")
+    assert (gate.feed("{"), gate.finish(complete=True)) == ("{", ("", None))
 
 
-@pytest.mark.parametrize(("streams", "pieces"), [(True, ['{"n"', ": 1}", ""]), (False, ["", "", '{"n": 1}'])])
-def test_a_right_answer_passes_as_it_is_written_or_whole(pieces: list[str], *, streams: bool) -> None:
-    """Under an exact mask every piece, else everything at the end."""
+WRITTEN_ANSWERS = [
+    (True, True, None),
+    (True, True, OnViolation.ERROR),
+    (True, False, OnViolation.REPORT),
+    (False, False, None),
+]
+WHOLE_ANSWERS = [(True, False, None), (False, False, OnViolation.ERROR), (False, False, OnViolation.RETRY)]
+
+
+@pytest.mark.parametrize(
+    ("strict", "streams", "then", "pieces"),
+    [
+        *((*case, ['{"n"', ": 1}", ""]) for case in WRITTEN_ANSWERS),
+        *((*case, ["", "", '{"n": 1}']) for case in WHOLE_ANSWERS),
+    ],
+)
+def test_a_right_answer_passes_as_it_is_written_or_whole(
+    then: OnViolation | None, pieces: list[str], *, strict: bool, streams: bool
+) -> None:
+    """Under an exact mask, or where it is only reported, every piece; else everything at the end."""
     notes = Notes()
-    gate = answer_gate(notes, strict=True, streams=streams)
+    gate = answer_gate(notes, then, strict=strict, streams=streams)
+    told = [gate.feed('{"n"'), gate.feed(": 1}")]
 
-    assert [gate.feed('{"n"'), gate.feed(": 1}"), gate.finish(complete=True)] == pieces
+    assert (*told, *gate.finish(complete=True)) == (*pieces, None)
     assert notes == Notes()
 
 
 @pytest.mark.parametrize(
     ("text", "keyword"), [("{}", "required"), ('{"n": 1', "json"), ('{"n": NaN}', "json")]
 )
-def test_a_wrong_answer_fails_the_request_only_where_it_is_strict(text: str, keyword: str) -> None:
-    """Both are counted; the loose one is given as it is."""
-    strict, loose = Notes(), Notes()
-    held, given = (
-        answer_gate(strict, strict=True, streams=False),
-        answer_gate(loose, strict=False, streams=False),
-    )
-    held.feed(text)
-    given.feed(text)
+@pytest.mark.parametrize(
+    ("strict", "policy", "then"),
+    [
+        (True, None, OnViolation.RETRY),
+        (False, None, OnViolation.REPORT),
+        *((strict, then, then) for strict in (True, False) for then in OnViolation),
+    ],
+)
+def test_a_wrong_answer_is_a_violation_with_what_is_to_become_of_it(
+    text: str, keyword: str, policy: OnViolation | None, then: OnViolation, *, strict: bool
+) -> None:
+    """It is counted in any case; of one that may not pass, nothing does."""
+    notes = Notes()
+    gate = answer_gate(notes, policy, strict=strict)
+    passed = gate.feed(text)
+    held, violation = gate.finish(complete=True)
 
-    with pytest.raises(ApiError, match="strict format 'out'") as caught:
-        held.finish(complete=True)
-    assert caught.value.kind is Code.SCHEMA_VIOLATION
-    assert given.finish(complete=True) == text
-    assert strict == loose == Notes(violated=[("out", [keyword])])
+    assert violation is not None
+    assert (violation.subject, violation.name, violation.text) == (Subject.FORMAT, "out", text)
+    assert (violation.then, violation.retries) == (then, then is OnViolation.RETRY)
+    assert passed + held == (text if then is OnViolation.REPORT else "")
+    assert notes == Notes(violated=[("out", [keyword])])
+    assert f"{'strict ' if strict else ''}format 'out' breaks" in violation_error(violation).message
 
 
 def test_an_answer_cut_short_is_given_unchecked() -> None:
     """Half of an answer is no violation: the finish reason tells that it is half."""
     notes = Notes()
-    gate = answer_gate(notes, strict=True, streams=False)
+    gate = answer_gate(notes)
     gate.feed('{"n": ')
 
-    assert gate.finish(complete=False) == '{"n": '
+    assert gate.finish(complete=False) == ('{"n": ', None)
     assert notes == Notes()
 
 
@@ -244,7 +331,7 @@ def test_no_answer_is_no_violation() -> None:
     """A turn of calls has no text, and the format of the answer does not apply to it."""
     notes = Notes()
 
-    assert answer_gate(notes, strict=True, streams=False).finish(complete=True) == ""
+    assert answer_gate(notes).finish(complete=True) == ("", None)
     assert notes == Notes()
 
 

@@ -1,0 +1,91 @@
+"""One attempt at an answer, ready to be generated: its prompt, its mask, and what reads its tokens.
+
+attempt = plan_attempt(request, context)        # raises `ApiError` (4xx); spends no model time
+reader = attempt.reader(context, observer)
+"""
+
+from dataclasses import dataclass
+
+from server.check import fit
+from server.constrain import Constraint, constrain
+from server.context import Context
+from server.observe import RequestObserver
+from server.policy import UnsupportedKeywords
+from server.render import Prompt, render
+from server.request import FreeText, Mode, Request, SamplingParams
+from server.sequence import FinishReason, SequenceReader
+from server.settings import NamedFinish
+from server.stop import StopSequences
+from server.token_reader import TokenReader
+from server.unsupported import described, refuse_unmasked
+from server.validate import AnswerGate, CallGate
+
+PROMPT_TAIL = 16
+"""Prompt tokens that the detokenizer sees first: enough for any character or leading space to depend on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What the engine is asked, but for the seed. `sampling` is the request's, bounded by the context."""
+
+    request: Request
+    prompt: Prompt
+    constraint: Constraint
+    sampling: SamplingParams
+
+    def reader(self, context: Context, observer: RequestObserver, *, passed: int = 0) -> SequenceReader:
+        """Make what reads one sequence of it; `passed` calls of the answer came before."""
+        constraint, request = self.constraint, self.request
+        named_stops = context.settings.named_finish_reason is NamedFinish.STOP
+        return SequenceReader(
+            tokens=self._token_reader(context),
+            stop=StopSequences(request.stop),
+            calls=CallGate(constraint, observer, passed=passed),
+            answer=AnswerGate(constraint.answer, observer, constraint.policy),
+            end_ids=frozenset(context.vocabulary.end_ids),
+            after_calls=FinishReason.STOP
+            if named_stops and request.choice.mode is Mode.NAMED
+            else FinishReason.TOOL_CALLS,
+        )
+
+    def _token_reader(self, context: Context) -> TokenReader:
+        """What reads the tokens.
+
+        A mask is made of text: under it, text that spells a marker is the marker, whatever its tokens.
+        """
+        markers = context.markers if self.constraint.structural_tag is None else {}
+        return TokenReader(
+            context.vocabulary.detokenizer(
+                self.prompt.token_ids[-PROMPT_TAIL:], keep=frozenset(context.markers)
+            ),
+            context.family.parser(
+                self.constraint.schemas,
+                opens_reasoning=self.prompt.opens_reasoning,
+                in_form=not isinstance(self.request.answer_format, FreeText),
+                tokens=markers.values(),
+            ),
+            markers,
+        )
+
+
+def plan_attempt(request: Request, context: Context, *, passed: int = 0) -> Attempt:
+    """Render and constrain a request, of which `passed` calls have passed already.
+
+    Runs in a thread: it may take a while. Raises `ApiError` (400).
+    """
+    shown = request
+    if request.policy.unsupported_keywords is UnsupportedKeywords.DESCRIBE:
+        shown = described(request, context.planner, context.family.call.style)
+    prompt = render(shown, template=context.template, vocabulary=context.vocabulary, family=context.family)
+    fitting = fit(request, prompt_tokens=len(prompt.token_ids), max_model_len=context.engine.max_model_len)
+    constraint = constrain(
+        request,
+        family=context.family,
+        planner=context.planner,
+        tool_mask=context.settings.tool_mask,
+        max_calls=max(1, context.settings.max_calls - passed),
+        opens_reasoning=prompt.opens_reasoning,
+    )
+    if request.policy.unsupported_keywords is UnsupportedKeywords.REJECT:
+        refuse_unmasked(constraint)
+    return Attempt(request, prompt, constraint, fitting.sampling)

@@ -1,0 +1,178 @@
+"""One choice of an answer, attempt after attempt, until what it writes may pass.
+
+    choice = Choice(0, attempt, context, observer, coverage=None)
+    async with aclosing(choice.steps()) as steps:
+        async for step in steps: …      # of the attempts that were wrong only what had passed before
+
+A call or an answer outside its schema is held back while it is written, so that nothing of it has been told
+when it is found to be wrong; the model is then shown its errors, and writes it again (`server.repair`).
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import replace
+
+from parsers.events import CallBegin
+from server.attempt import Attempt, plan_attempt
+from server.call_ids import CallIdSource
+from server.context import Context
+from server.engine.protocol import EngineError
+from server.errors import ApiError
+from server.labels import AbortCause, Repair
+from server.observe import RequestObserver, Usage
+from server.repair import Written, can_follow, follow_up
+from server.request import Request, SamplingParams
+from server.sequence import FinishReason, SequenceReader, Step
+from server.validate import Violation, violation_error
+from server.verdict import Coverage, Verdict
+
+SEEDS = 2**63
+"""Seeds wrap around here, where the engine's end."""
+
+
+class Choice:
+    """Generates choice `index`, beginning with the attempt that all choices have in common."""
+
+    def __init__(
+        self,
+        index: int,
+        first: Attempt,
+        context: Context,
+        observer: RequestObserver,
+        *,
+        coverage: Coverage | None,
+    ) -> None:
+        self._index = index
+        self._attempt = first
+        self._context = context
+        self._observer = observer
+        self._coverage = coverage
+        self._ids = CallIdSource(context.call_id_form, first.request.messages)
+        self._pace = observer.pace()
+        self._readers = [first.reader(context, observer)]
+        self._prompts: list[int] = []
+        """Tokens of the prompts of further attempts."""
+        self._passed = 0
+        self._finish: FinishReason | None = None
+
+    async def steps(self) -> AsyncGenerator[Step, None]:
+        """Yield up to the step that has `finish`. Raises `EngineError`, or `ApiError` (500)."""
+        try:
+            async with aclosing(self._attempts()) as steps:
+                async for step in steps:
+                    self._finish = step.finish
+                    yield step
+        except (GeneratorExit, asyncio.CancelledError):
+            self._observer.left()
+            raise
+        except (ApiError, EngineError):
+            self._observer.failed()
+            raise
+        finally:
+            if self._prompts:
+                self._observer.repaired(self._outcome())
+
+    @property
+    def usage(self) -> Usage:
+        """What its sequences used so far, and the prompts of all attempts but the first."""
+        counts = [reader.tokens for reader in self._readers]
+        return Usage(
+            prompt=sum(self._prompts),
+            completion=sum(count.completion for count in counts),
+            reasoning=sum(count.reasoning for count in counts),
+            cached=sum(count.cached for count in counts[1:]),
+        )
+
+    @property
+    def cached_at_first(self) -> int:
+        """Tokens of the first prompt that the prefix cache paid for."""
+        return self._readers[0].tokens.cached
+
+    async def _attempts(self) -> AsyncGenerator[Step, None]:
+        """Run one attempt after the other until one is not rejected."""
+        while True:
+            written, reader = Written(), self._readers[-1]
+            async with aclosing(self._run(reader)) as steps:
+                async for step in steps:
+                    written.add(step.events)
+                    yield step
+            if reader.rejected is None:
+                return
+            await self._try_again(written, reader.rejected)
+
+    async def _run(self, reader: SequenceReader) -> AsyncGenerator[Step, None]:
+        """One attempt, from the engine's first token to its end, or to where it is rejected."""
+        attempt, number = self._attempt, len(self._readers)
+        name = f"{attempt.request.id}-{self._index}"
+        outputs = self._context.engine.generate(
+            name if number == 1 else f"{name}-{number}",
+            attempt.prompt.token_ids,
+            _sampling(attempt.sampling, self._index),
+            attempt.constraint.structural_tag,
+        )
+        async with aclosing(outputs):
+            async for output in outputs:
+                self._pace.saw(len(output.token_ids))
+                events, logprobs, finish = reader.feed(output)
+                verdict = None if finish is None else self._verdict()
+                if output.finish is None and finish is not None:
+                    self._observer.aborted(AbortCause.STOP_SEQUENCE)
+                rejected = reader.rejected
+                if events or rejected is None:
+                    yield Step(self._index, self._ids.named(events), logprobs, finish, verdict)
+                if finish is not None:
+                    self._pace.ended()
+                    return
+                if rejected is not None:
+                    if output.finish is None and self._may_try_again(rejected):
+                        self._observer.aborted(AbortCause.RETRY)
+                    return
+        raise EngineError("it ended the request without saying why")
+
+    def _may_try_again(self, rejected: Violation) -> bool:
+        request = self._attempt.request
+        return can_follow(request, rejected) and len(self._readers) < request.policy.max_attempts
+
+    async def _try_again(self, written: Written, rejected: Violation) -> None:
+        """Make ready for the next attempt. Raises `ApiError` (500) if there is to be none."""
+        error = violation_error(rejected, attempts=len(self._readers))
+        if not self._may_try_again(rejected):
+            raise error
+        self._passed += len(written.calls)
+        request = follow_up(self._attempt.request, written, rejected, self._id_of(rejected))
+        try:
+            self._attempt = await asyncio.to_thread(self._plan, request)
+        except ApiError as exc:  # the longer conversation does not fit, or its template refuses it
+            raise error from exc
+        self._observer.retried(rejected.errors)
+        self._prompts.append(len(self._attempt.prompt.token_ids))
+        self._readers.append(self._attempt.reader(self._context, self._observer, passed=self._passed))
+
+    def _plan(self, request: Request) -> Attempt:
+        return plan_attempt(request, self._context, passed=self._passed)
+
+    def _id_of(self, rejected: Violation) -> str:
+        """Return an id for a call that no client sees."""
+        [named] = self._ids.named([CallBegin(0, rejected.name)])
+        return named.id or "" if isinstance(named, CallBegin) else ""
+
+    def _verdict(self) -> Verdict:
+        violations = tuple(
+            (number, violation)
+            for number, reader in enumerate(self._readers, 1)
+            for violation in reader.violations
+        )
+        return Verdict(len(self._readers), violations, self._coverage)
+
+    def _outcome(self) -> Repair:
+        if self._readers[-1].rejected is not None:
+            return Repair.FAILED
+        done = self._finish not in (None, FinishReason.LENGTH)
+        return Repair.REPAIRED if done else Repair.UNFINISHED
+
+
+def _sampling(sampling: SamplingParams, index: int) -> SamplingParams:
+    """Choice `index` draws from a seed of its own, or all choices would be the same."""
+    seed = sampling.seed
+    return sampling if seed is None else replace(sampling, seed=(seed + index) % SEEDS)
