@@ -35,6 +35,7 @@ def _prepare(request: Request, context: Context) -> "Answer":
         vocabulary=context.vocabulary,
         max_model_len=context.engine.max_model_len,
         planner=context.planner,
+        profile=context.settings.schema_profile,
     )
     attempt = plan_attempt(request, context)
     told = coverage(attempt.constraint) if request.policy.report else None

@@ -7,8 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from server.errors import ApiError, Code
-from server.request import JsonSchema, Request
+from server.request import JsonSchema, Request, Schema
+from server.schema.check import schema_refused
+from server.schema.document import SchemaError
 from server.schema.plan import SchemaPlanner
+from server.schema.profile import SchemaProfile, check_profile
 from server.vocabulary import Vocabulary
 
 
@@ -19,6 +22,7 @@ def check(
     vocabulary: Vocabulary,
     max_model_len: int,
     planner: SchemaPlanner,
+    profile: SchemaProfile,
 ) -> None:
     """Refuse what cannot be answered, cheapest first. Raises `ApiError` (4xx)."""
     if request.model not in model_names:
@@ -30,7 +34,7 @@ def check(
             message = f"Invalid 'logit_bias': there is no token {token_id}, the model has {vocabulary.size}."
             raise ApiError(Code.INVALID_VALUE, message, "logit_bias")
     _check_length(request, longest_token=vocabulary.longest, max_model_len=max_model_len)
-    _check_schemas(request, planner)
+    _check_schemas(request, planner, profile)
 
 
 def _check_length(request: Request, *, longest_token: int, max_model_len: int) -> None:
@@ -40,13 +44,25 @@ def _check_length(request: Request, *, longest_token: int, max_model_len: int) -
         raise context_exceeded(f"at least {least}", max_model_len)
 
 
-def _check_schemas(request: Request, planner: SchemaPlanner) -> None:
+def _check_schemas(request: Request, planner: SchemaPlanner, profile: SchemaProfile) -> None:
     for tool in request.tools:
         if tool.parameters is not None:
-            planner.validator(tool.parameters, param=f"{tool.param}.parameters", name=tool.name)
+            param = f"{tool.param}.parameters"
+            planner.validator(tool.parameters, param=param, name=tool.name)
+            if tool.strict:
+                _check_profile(tool.parameters, profile, param=param, name=tool.name)
     if isinstance(request.answer_format, JsonSchema):
         answer = request.answer_format
         planner.validator(answer.schema, param=answer.param, name=answer.name)
+        if answer.strict:
+            _check_profile(answer.schema, profile, param=answer.param, name=answer.name)
+
+
+def _check_profile(schema: Schema, profile: SchemaProfile, *, param: str, name: str) -> None:
+    try:
+        check_profile(schema, profile)
+    except SchemaError as error:
+        raise schema_refused(error, param=param, name=name) from error
 
 
 def fit(request: Request, *, prompt_tokens: int, max_model_len: int) -> Request:

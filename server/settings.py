@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from parsers.families.hermes import HERMES
 from server.policy import MOST_ATTEMPTS, Policy, UnsupportedKeywords
 from server.schema.limits import DEFAULT_LIMITS, NAMES, SchemaLimits, read_limit
+from server.schema.profile import SchemaProfile
 
 PREFIX = "STRICTCALL_"
 DEFAULT_MODEL = "SmolLM2-135M-Instruct"
@@ -202,6 +203,14 @@ class Settings:
             f"How large a schema may be; repeatable. NAME is one of {', '.join(NAMES)}.",
             read_limit,
             "NAME=COUNT",
+        ),
+    )
+    schema_profile: SchemaProfile = field(
+        default=SchemaProfile.NATIVE,
+        metadata=said(
+            "Which strict schemas are taken; openai refuses what OpenAI's own strict mode does.",
+            one_of(SchemaProfile),
+            "native|openai",
         ),
     )
     named_finish_reason: NamedFinish = field(

@@ -17,6 +17,7 @@ from server.constrain import Constraint, unmasked_of
 from server.errors import ApiError, Code
 from server.request import Json, Request, ToolDefinition
 from server.schema.document import Document
+from server.schema.drafts import detect_draft
 from server.schema.plan import SchemaPlanner
 from server.schema.report import ASSERTIONS
 from server.schema.unmasked import Unmasked
@@ -77,10 +78,10 @@ def refuse_unmasked(constraint: Constraint) -> None:
     refused = [
         (Code.INVALID_TOOLS, f"function '{name}'", f"{rule.tool.param}.parameters", entries)
         for name, rule in constraint.calls.items()
-        if rule.tool.strict and (entries := _keywords(rule.unmasked))
+        if rule.tool.strict and (entries := unmasked_keywords(rule.unmasked))
     ]
     answer = constraint.answer
-    if answer is not None and answer.strict and (entries := _keywords(answer.unmasked)):
+    if answer is not None and answer.strict and (entries := unmasked_keywords(answer.unmasked)):
         refused.append((Code.INVALID_SCHEMA, f"response_format '{answer.name}'", answer.param, entries))
     if not refused:
         return
@@ -90,7 +91,8 @@ def refuse_unmasked(constraint: Constraint) -> None:
     raise ApiError(kind, f"Invalid schema {said}. {way_out}", param)
 
 
-def _keywords(unmasked: Iterable[Unmasked]) -> str:
+def unmasked_keywords(unmasked: Iterable[Unmasked]) -> str:
+    """The keywords that the mask does not hold, each with its place and why; "" if there are none."""
     entries = (entry for entry in unmasked if entry.keyword in ASSERTIONS)
     return ", ".join(f"'{entry.keyword}' at '{entry.pointer}' ({entry.why})" for entry in entries)
 
@@ -115,7 +117,7 @@ def with_rules(tool: ToolDefinition, unmasked: Iterable[Unmasked]) -> ToolDefini
     if not isinstance(tool.parameters, Mapping):
         return tool
     schema: Json = tool.parameters
-    document = Document.load(schema)
+    document = Document(schema, detect_draft(schema))
     about_tool: list[str] = []
     for entry in unmasked:
         if entry.keyword not in ASSERTIONS:

@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Any
 
 from server.schema.document import Document, Located
+from server.schema.drafts import detect_draft
 from server.schema.plan import SchemaPlan
 from server.schema.unmasked import Unmasked
 
@@ -57,7 +58,8 @@ def constraints(schema: Any, entries: Iterable[Unmasked]) -> tuple[Row, ...]:
     """As `report`, of a mask that does not hold the `entries`."""
     unmasked = {(entry.pointer, entry.keyword): entry.why for entry in entries}
     rows = []
-    for node in sorted(Document.load(schema).walk(), key=lambda node: node.pointer):
+    document = Document(schema, detect_draft(schema))
+    for node in sorted(document.walk(), key=lambda node: node.pointer):
         for keyword in _assertions(node):
             why = unmasked.pop((node.pointer, keyword), None)
             handling = Handling.MASK if why is None else Handling.CHECK

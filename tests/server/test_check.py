@@ -8,6 +8,7 @@ from server.check import check, fit
 from server.errors import ApiError, Code
 from server.request import JsonSchema, Message, Request, SamplingParams, ToolDefinition
 from server.schema.plan import SchemaPlanner
+from server.schema.profile import SchemaProfile
 from server.vocabulary import Vocabulary
 
 
@@ -22,7 +23,7 @@ class SmallVocabulary:
     longest = 5
 
 
-def checked(request: Request) -> ApiError | None:
+def checked(request: Request, profile: SchemaProfile = SchemaProfile.NATIVE) -> ApiError | None:
     """The refusal of a request by a server with the models m and n and a context of 10 tokens."""
     vocabulary = cast("Vocabulary", SmallVocabulary())
     try:
@@ -32,6 +33,7 @@ def checked(request: Request) -> ApiError | None:
             vocabulary=vocabulary,
             max_model_len=10,
             planner=SchemaPlanner(),
+            profile=profile,
         )
     except ApiError as error:
         return error
@@ -121,3 +123,37 @@ def test_a_prompt_that_leaves_no_room_is_refused(tokens: int) -> None:
 
     assert caught.value.kind is Code.CONTEXT_LENGTH
     assert str(tokens) in str(caught.value)
+
+
+OPEN = {"type": "object", "properties": {"a": {"type": "string"}}}
+CLOSED = {**OPEN, "required": ["a"], "additionalProperties": False}
+
+
+@pytest.mark.parametrize(
+    ("fields", "param"),
+    [
+        (
+            {"tools": (ToolDefinition("f", parameters=OPEN, param="tools[0].function", strict=True),)},
+            "tools[0]",
+        ),
+        ({"tools": (ToolDefinition("f", parameters=OPEN, param="tools[0].function"),)}, None),
+        ({"tools": (ToolDefinition("f", parameters=CLOSED, param="tools[0].function", strict=True),)}, None),
+        ({"answer_format": JsonSchema("out", OPEN, strict=True, param="response_format")}, "response_format"),
+        ({"answer_format": JsonSchema("out", OPEN, strict=False, param="response_format")}, None),
+    ],
+    ids=["open", "not strict", "closed", "answer", "answer not strict"],
+)
+def test_the_profile_of_openai_refuses_strict_schemas_only(fields: dict[str, Any], param: str | None) -> None:
+    """In the form of its own refusals; what is not strict it takes as it is."""
+    error = checked(ask(**fields), SchemaProfile.OPENAI)
+
+    assert checked(ask(**fields)) is None
+    if param is None:
+        assert error is None
+    else:
+        assert error is not None
+        assert str(error.param).startswith(param)
+        assert (
+            "In context=(), 'additionalProperties' is required to be supplied and to be false."
+            in error.message
+        )

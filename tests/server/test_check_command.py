@@ -137,7 +137,62 @@ def test_a_number_that_no_float_holds_is_checked(
     assert capsys.readouterr().out.splitlines()[-1] == "The value fits."
 
 
-@pytest.mark.parametrize("argv", [[], ["s.json", "--jsonl"], ["--jsonl", "--strict"]])
+def test_a_policy_refuses_what_the_mask_cannot_hold(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As a server would under it, naming each keyword and its place."""
+    asked = {"schema": {**SCHEMA, "minProperties": 1}, "strict": True}
+
+    taken, refused, exact = lines(
+        monkeypatch,
+        capsys,
+        {**asked, "policy": "validate"},
+        {**asked, "policy": "reject"},
+        {"schema": {"type": "null"}, "policy": "reject"},
+    )
+
+    assert [taken["accepted"], refused["accepted"], exact["accepted"]] == [True, False, True]
+    assert refused["error"]["pointer"] == "#/properties/a"
+    assert "the mask cannot hold 'uniqueItems' at '#/properties/a'" in refused["error"]["message"]
+
+
+def test_a_profile_refuses_what_another_service_would(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """For one file, and for each line."""
+    [refused] = lines(monkeypatch, capsys, {"schema": {"type": "object"}, "profile": "openai"})
+    code = main(["check", written(tmp_path, "s.json", {"type": "object"}), "--profile", "openai"])
+
+    assert refused["error"] == {
+        "pointer": "#",
+        "message": "'additionalProperties' is required to be supplied and to be false",
+    }
+    assert (code, capsys.readouterr().out[:31]) == (1, "refused: 'additionalProperties'")
+
+
+@pytest.mark.parametrize("name", ["policy", "profile"])
+def test_a_policy_that_there_is_not_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    """With those that there are."""
+    [answer] = lines(monkeypatch, capsys, {"schema": True, name: "strictest"})
+
+    assert f"its '{name}' is one of" in answer["error"]["message"]
+
+
+def test_limits_are_those_of_a_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """So that a schema can be tried against its settings."""
+    schema = written(tmp_path, "s.json", SCHEMA)
+
+    assert main(["check", schema, "--schema-limit", "properties=1"]) == 0
+    assert main(["check", schema, "--schema-limit", "depth=1"]) == 1
+    assert "--schema-limit depth=" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [[], ["s.json", "--jsonl"], ["--jsonl", "--strict"], ["--jsonl", "--policy", "reject"]],
+)
 def test_what_says_no_schema_or_two_is_a_wrong_command_line(
     argv: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
