@@ -1,0 +1,177 @@
+"""What the masks of schemas cost: CPU milliseconds to compile them, and to fill them token by token.
+
+    $ python benchmarks/schemas.py --tokenizer models/qwen3 --json schemas.json
+    50 tool schemas, 150 outputs, 8,412 tokens of a vocabulary of 151,936
+    CPU ms               compile: p50     p95     p99     max   fill: p50     p95     p99     max   blocked
+    ours, warmed                  8.1    40.2   101.3   120.0     0.003   0.021   0.040   0.110         0
+    …
+
+The schemas are those of `tool_schemas.py`. Ours is the whole way from the schema to the
+compiled mask: `of these, planned` is the part in Python. XGrammar's is its converter, with the same fixed
+white space. An output that a mask blocks is one that its schema allows.
+"""
+
+import argparse
+import json
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import xgrammar
+from tokenizers import Tokenizer
+from tool_schemas import OUTPUTS, Schema, tools
+from transformers import AutoTokenizer
+
+from server.default_model import prepare
+from server.forms import compact_tag
+from server.schema.plan import Root, SchemaPlanner
+from server.schema.warmup import warm_up_schemas
+from server.settings import default_cache
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    p50: float
+    p95: float
+    p99: float
+    max: float
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """CPU milliseconds. `planned`: of the compilation, what is not XGrammar's."""
+
+    name: str
+    compile: Figures
+    planned: Figures
+    fill: Figures
+    blocked: int
+    grammar_bytes: Figures
+
+
+def figures(values: Iterable[float]) -> Figures:
+    ordered = sorted(values) or [math.nan]
+
+    def at(share: float) -> float:
+        return ordered[min(len(ordered) - 1, math.ceil(share * len(ordered)) - 1)]
+
+    return Figures(at(0.5), at(0.95), at(0.99), ordered[-1])
+
+
+Plan = Callable[[Schema], dict[str, Any]]
+"""Makes the format that goes to XGrammar in a structural tag."""
+
+
+class Masks:
+    """One way to make masks, with a compiler of its own."""
+
+    def __init__(self, tokens: xgrammar.TokenizerInfo, plan: Plan) -> None:
+        self._compiler = xgrammar.GrammarCompiler(tokens, max_threads=1, cache_enabled=True)
+        self._vocabulary = tokens.vocab_size
+        self._plan = plan
+
+    @property
+    def cache_bytes(self) -> int:
+        return int(self._compiler.get_cache_size_bytes())
+
+    def compile(self, schema: Schema) -> tuple[xgrammar.CompiledGrammar, float, float]:
+        """The compiled mask, the milliseconds for all of it, and those before XGrammar's compiler."""
+        started = time.process_time()
+        tag = compact_tag(self._plan(schema))
+        planned = time.process_time()
+        compiled = self._compiler.compile_structural_tag(tag)
+        return compiled, (time.process_time() - started) * 1_000, (planned - started) * 1_000
+
+    def fill(self, compiled: xgrammar.CompiledGrammar, ids: Sequence[int]) -> tuple[list[float], bool]:
+        """The milliseconds of each mask along an output, and whether the output could be written."""
+        matcher = xgrammar.GrammarMatcher(compiled)
+        mask = xgrammar.allocate_token_bitmask(1, self._vocabulary)
+        spent = []
+        for id in ids:
+            started = time.thread_time_ns()
+            matcher.fill_next_token_bitmask(mask)
+            spent.append((time.thread_time_ns() - started) / 1e6)
+            if not matcher.accept_token(id):
+                return spent, False
+        return spent, True
+
+
+def measure(name: str, masks: Masks, made: Sequence[tuple[Schema, list[str]]], tokenizer: Tokenizer) -> Row:
+    compiling, planning, filling, sizes = [], [], [], []
+    blocked = 0
+    for schema, outputs in made:
+        compiled, whole, planned = masks.compile(schema)
+        compiling.append(whole)
+        planning.append(planned)
+        sizes.append(float(compiled.memory_size_bytes))
+        for output in outputs:
+            spent, passed = masks.fill(compiled, tokenizer.encode(output, add_special_tokens=False).ids)
+            filling += spent
+            blocked += not passed
+    return Row(name, figures(compiling), figures(planning), figures(filling), blocked, figures(sizes))
+
+
+def ours() -> Plan:
+    planner = SchemaPlanner()
+    return lambda schema: dict(planner.plan(schema, closed=True, root=Root.OBJECT).format)
+
+
+def xgrammars(schema: Schema) -> dict[str, Any]:
+    return {"type": "json_schema", "json_schema": schema, "any_whitespace": False}
+
+
+def warm(masks: Masks) -> float:
+    """Compile what all masks have in common, as a server does at its start; the seconds it takes."""
+    return sum(masks.compile(schema)[1] for schema in warm_up_schemas()) / 1_000
+
+
+def print_row(row: Row) -> None:
+    print(
+        f"{row.name:<22}"
+        + "".join(f"{value:>9.1f}" for value in asdict(row.compile).values())
+        + "  "
+        + "".join(f"{value:>8.3f}" for value in asdict(row.fill).values())
+        + f"{row.blocked:>9}",
+        flush=True,
+    )
+    print(
+        f"{'  of these, planned':<22}" + "".join(f"{value:>9.1f}" for value in asdict(row.planned).values())
+    )
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    options.add_argument("--tokenizer", type=Path, help="a folder; the default model's if not given")
+    options.add_argument("--schemas", type=int, default=50)
+    options.add_argument("--json", type=Path, help="also write the figures to this file")
+    given = options.parse_args()
+    folder = given.tokenizer or prepare(default_cache() / "models", print)
+    loaded = AutoTokenizer.from_pretrained(folder)
+    tokens, tokenizer = xgrammar.TokenizerInfo.from_huggingface(loaded), loaded.backend_tokenizer
+    made = tools(given.schemas)
+    print(f"{len(made)} tool schemas, {OUTPUTS} outputs of each, a vocabulary of {tokens.vocab_size:,}")
+    print(
+        f"{'CPU ms':<22}"
+        " compile:  p50      p95      p99      max   fill: p50     p95     p99     max  blocked"
+    )
+    warmed = Masks(tokens, ours())
+    seconds, size = warm(warmed), warmed.cache_bytes
+    rows = []
+    for name, masks in (
+        ("ours, warmed", warmed),
+        ("ours, not warmed", Masks(tokens, ours())),
+        ("XGrammar's converter", Masks(tokens, xgrammars)),
+    ):
+        rows.append(measure(name, masks, made, tokenizer))
+        print_row(rows[-1])
+    print(f"The warm-up takes {seconds:.1f} CPU s once, and {size / 1e6:.1f} MB of the compiler's cache.")
+    if given.json:
+        whole = {"warm_up_seconds": seconds, "warm_up_bytes": size, "rows": [asdict(row) for row in rows]}
+        given.json.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
