@@ -9,6 +9,7 @@ Several calls may stand in one block, the end marker may be missing, and there m
 the block's whole text is said as `Content`.
 """
 
+from collections.abc import Callable
 from enum import Enum
 from io import StringIO
 
@@ -60,6 +61,8 @@ class Block:
         self._progress = Progress.AROUND
         self._index: int | None = None
         self._fault: Reason | None = None
+        self._pass: Callable[[str], str | None] | None = None
+        """How the call that is being read passes on plain text, where it is one of which pieces are said."""
 
     @property
     def over(self) -> bool:
@@ -70,17 +73,16 @@ class Block:
         self._buffer += text
         while self._buffer and self._advance():
             pass
+        is_open = self._state is _State.CALL and self._index is not None and not self._fault
+        self._pass = self._reader.pass_plain if is_open and not self._buffer else None
         return self._take_events()
 
-    def pass_plain(self, text: str) -> CallArguments | None:
+    def pass_plain(self, text: str) -> list[Event] | None:
         """Read text that can be nothing but the next piece of a text value; None if it has to be read on."""
-        if self._index is None or self._fault or self._buffer or self._state is not _State.CALL:
-            return None
-        passed = self._reader.pass_plain(text)
-        if not passed:
+        if self._pass is None or self._index is None or (passed := self._pass(text)) is None:
             return None
         self._raw.write(text)
-        return CallArguments(self._index, passed)
+        return [CallArguments(self._index, passed)] if passed else []
 
     def finish(self, *, truncated: bool) -> list[Event]:
         """The output ends inside the block, by the token budget (`truncated`) or by itself."""

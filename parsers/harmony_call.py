@@ -54,6 +54,15 @@ class HarmonyCall:
             pass
         return self._take_events()
 
+    def pass_plain(self, text: str) -> list[Event] | None:
+        """Read text that can be nothing but the next piece of a text value; None if it has to be read on."""
+        if self._mode != self._read_object or self._index is None or self._fault or self._buffer:
+            return None
+        if not self._lexer.pass_plain(text):
+            return None
+        self._raw.append(text)
+        return [CallArguments(self._index, text)] if text else []
+
     def finish(self, *, truncated: bool) -> list[Event]:
         """The answer ends inside the call: by the token budget (`truncated`), or by itself."""
         if self._mode == self._begin and not (self._buffer or self._fault or truncated):

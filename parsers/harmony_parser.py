@@ -89,6 +89,8 @@ class HarmonyParser:
         return self._prose is self._reasoning
 
     def feed(self, text: str) -> list[Event]:
+        if self._call and (passed := self._call.pass_plain(text)) is not None:
+            return passed
         self._input.extend(in_pieces(text))
         while self._input:
             self._buffer += self._input.popleft()

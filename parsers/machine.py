@@ -107,8 +107,8 @@ class Parser:
 
     def feed(self, text: str) -> list[Event]:
         """Read the next piece of the answer."""
-        if self._state is _State.BLOCK and (passed := self._block.pass_plain(text)):
-            return [passed]
+        if (passed := self._block.pass_plain(text)) is not None:
+            return passed
         self._input.extend(in_pieces(text))
         self._read_input()
         return self._take_events()

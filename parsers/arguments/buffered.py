@@ -4,12 +4,38 @@ A subclass has modes, methods that each read one part of a call from `self.buffe
 it got on; if not, it is asked again when there is more text.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from parsers.arguments.json_lexer import WHITESPACE, JsonLexer, is_plain
-from parsers.arguments.json_text import write_json
+from parsers.arguments.json_lexer import WHITESPACE, JsonLexer
+from parsers.arguments.json_text import quoted
 from parsers.arguments.style import Arguments, Progress, Reading, Step
 from parsers.events import Reason
+from parsers.markers import first_marker, held_tail
+
+
+class TextEnds:
+    """The markers at which a text value that is passed on as it comes may end."""
+
+    __slots__ = ("_begin_with_newline", "_stops", "markers")
+
+    def __init__(self, markers: Sequence[str]) -> None:
+        self.markers = tuple(dict.fromkeys(markers))
+        # Text is full of line breaks. One matters only where it is the last that has come.
+        self._begin_with_newline = any(marker.startswith("\n") for marker in markers)
+        self._stops = tuple(dict.fromkeys(marker.lstrip("\n")[0] for marker in markers))
+
+    def read(self, text: str) -> tuple[str, str] | None:
+        """What the text says, and what of it waits as a marker may begin there; None if one stands in it."""
+        if not (self._begin_with_newline and text.endswith("\n")):
+            for stop in self._stops:
+                if stop in text:
+                    break
+            else:
+                return text, ""
+        if first_marker(text, self.markers)[0] >= 0:
+            return None
+        at = len(text) - held_tail(text, self.markers)
+        return text[:at], text[at:]
 
 
 class BufferedReader:
@@ -25,28 +51,33 @@ class BufferedReader:
         """The arguments that have been read since the last step."""
         self._lexer = JsonLexer()
         self._then = first
+        self._inside: TextEnds | None = None
+        """What `text_ends` was at the end of `read`: it is asked for far more often than it changes."""
 
     def read(self, text: str) -> Reading:
         self.buffer += text
         while self.buffer and self.progress.goes_on and self.mode():
             pass
+        self._inside = self.text_ends()
         self._flush()
         steps = tuple(self._steps)
         self._steps.clear()
         consumed = len(text) if self.progress.goes_on else len(text) - len(self.buffer)
         return Reading(consumed, steps, self.progress, self.fault)
 
-    def pass_plain(self, text: str) -> str:
-        if self.buffer:
-            return ""
-        if self.mode == self._pass_object:
-            return text if self._lexer.pass_plain(text) else ""
-        stops = self.text_stops()
-        return quoted(text) if stops and not any(stop in text for stop in stops) else ""
+    def pass_plain(self, text: str) -> str | None:
+        if self._inside is None:
+            in_object = self.mode == self._pass_object and not self.buffer
+            return text if in_object and self._lexer.pass_plain(text) else None
+        read = self._inside.read(self.buffer + text)
+        if read is None:
+            return None
+        said, self.buffer = read
+        return quoted(said)
 
-    def text_stops(self) -> tuple[str, ...]:
-        """The characters at which the text value being passed on may end; none where there is none."""
-        return ()
+    def text_ends(self) -> TextEnds | None:
+        """The ends of the text value that is being passed on, if one is."""
+        return None
 
     def say(self, step: Step) -> None:
         self._flush()
@@ -96,8 +127,3 @@ class BufferedReader:
     def complete(self) -> bool:
         """A mode: the call is complete where the last part ended."""
         return self.end(Progress.COMPLETE)
-
-
-def quoted(text: str) -> str:
-    """The text as the inside of a JSON string."""
-    return text if is_plain(text) else write_json(text)[1:-1]

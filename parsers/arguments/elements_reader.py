@@ -12,9 +12,9 @@ whitespace between tags, missing end tags inside a call that ends, and a call wh
 from dataclasses import dataclass
 from typing import Any
 
-from parsers.arguments.buffered import BufferedReader, quoted
+from parsers.arguments.buffered import BufferedReader, TextEnds
 from parsers.arguments.json_lexer import DEEPEST
-from parsers.arguments.json_text import write_json
+from parsers.arguments.json_text import quoted, write_json
 from parsers.arguments.kinds import ALL, STRING, kinds, properties, read_value, resolved
 from parsers.arguments.style import Name, Progress, Schema, Tools
 from parsers.events import Reason
@@ -52,6 +52,7 @@ class ElementsReader(BufferedReader):
         """The elements around this place, the call first."""
         self._value: list[str] = []
         """The content being read, where it is not passed on as it comes."""
+        self._text_ends = TextEnds((closing,))
 
     # The name.
 
@@ -140,6 +141,7 @@ class ElementsReader(BufferedReader):
         self._open.append(_Element(key, schema, allowed))
         if allowed == STRING:
             self.say_json('"')
+            self._text_ends = TextEnds((f"{self._mark}</{key}>", self._closing))
         self.mode = self._read_text if allowed == STRING else self._read_value
         return True
 
@@ -156,18 +158,18 @@ class ElementsReader(BufferedReader):
 
     def _read_text(self) -> bool:
         """Text, of which only its own end tag is no part."""
-        ends = (f"{self._mark}</{self._open[-1].key}>", self._closing)
-        at, marker = first_marker(self.buffer, ends)
+        markers = self._text_ends.markers
+        at, marker = first_marker(self.buffer, markers)
         if at < 0:
-            at = len(self.buffer) - held_tail(self.buffer, ends)
+            at = len(self.buffer) - held_tail(self.buffer, markers)
         self.say_json(quoted(self.take(at)))
         if not marker:
             return False
         self.mode = self._read_tag
         return True
 
-    def text_stops(self) -> tuple[str, ...]:
-        return (self._mark[0], self._closing[0]) if self.mode == self._read_text else ()
+    def text_ends(self) -> TextEnds | None:
+        return self._text_ends if self.mode == self._read_text else None
 
     def _read_value(self) -> bool:
         """Content that may be elements, or a value."""

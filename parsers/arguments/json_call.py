@@ -104,9 +104,9 @@ class JsonCallReader:
         self._steps.clear()
         return Reading(at, steps, self._progress, self._fault)
 
-    def pass_plain(self, text: str) -> str:
+    def pass_plain(self, text: str) -> str | None:
         passes = self._mode == self._pass_on and self._lexer.pass_plain(text)
-        return text if passes else ""
+        return text if passes else None
 
     def _say(self, step: Step) -> None:
         if self._fault is None:

@@ -20,6 +20,8 @@ DEEPEST = 512
 
 _DIGITS = "0123456789"
 _LITERALS = {"t": "rue", "f": "alse", "n": "ull"}
+_ESCAPES = frozenset('"\\/bfnrt')
+"""What a backslash escapes by itself."""
 _OPENERS = {"{": "}", "[": "]"}
 
 
@@ -78,17 +80,29 @@ class JsonLexer:
         return bool(self._closers) and self.progress.goes_on and self._mode in string
 
     def pass_plain(self, text: str) -> bool:
-        """Whether the text is only characters of the string that is being read. If so, it has been read."""
-        return self._mode == self._string and is_plain(text)
+        """Whether the text surely stays within the string that is being read. If so, it has been read."""
+        if self._mode == self._string:
+            return is_plain(text) or self._pass_escapes(text)
+        return self._mode == self._escape and self._pass_escapes("\\" + text)
+
+    def _pass_escapes(self, text: str) -> bool:
+        """As `pass_plain`, for text in a string in which a backslash and one character are an escape."""
+        first, *others = text.removesuffix("\\").split("\\")
+        if '"' in first or not text.isprintable():
+            return False
+        if any(other[:1] not in _ESCAPES or '"' in other[1:] for other in others):
+            return False
+        self._mode = self._escape if text.endswith("\\") else self._string
+        return True
 
     def _break(self, at: int) -> int:
         self.progress = Progress.BROKEN
+        self._mode = self._next
         return at
 
     def _end_value(self) -> None:
-        if self._closers:
-            self._mode = self._next
-        else:
+        self._mode = self._next
+        if not self._closers:
             self.progress = Progress.COMPLETE
 
     def _value(self, text: str, at: int) -> int:
@@ -182,7 +196,7 @@ class JsonLexer:
         if char == "u":
             self._rest = "0000"
             self._mode = self._hexadecimal
-        elif char in '"\\/bfnrt':
+        elif char in _ESCAPES:
             self._mode = self._string
         else:
             return self._break(at)

@@ -5,6 +5,7 @@ object_fault("[1]")          ->  Reason.NOT_AN_OBJECT
 """
 
 from json import JSONEncoder
+from json.encoder import encode_basestring
 from typing import Any
 
 from parsers.arguments.json_lexer import JsonLexer
@@ -18,6 +19,11 @@ _encode = JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 def write_json(value: Any) -> str:
     """JSON text with a space behind commas and colons. Raises ValueError for NaN and the infinities."""
     return escape_surrogates(_encode(value))
+
+
+def quoted(text: str) -> str:
+    """The text as the inside of a JSON string."""
+    return escape_surrogates(encode_basestring(text))[1:-1]
 
 
 def escape_surrogates(text: str) -> str:

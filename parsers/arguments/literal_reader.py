@@ -11,9 +11,9 @@ escapes, double quotes where it has none, and whitespace between all parts.
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from parsers.arguments.buffered import BufferedReader, quoted
+from parsers.arguments.buffered import BufferedReader, TextEnds
 from parsers.arguments.json_lexer import DEEPEST, WHITESPACE
-from parsers.arguments.json_text import is_json, write_json
+from parsers.arguments.json_text import is_json, quoted, write_json
 from parsers.arguments.style import Name, Progress
 from parsers.events import Reason
 from parsers.markers import first_marker, held_tail, may_become
@@ -34,6 +34,28 @@ _CODES = {"x": 2, "u": 4, "U": 8}
 """How many hexadecimal digits follow."""
 
 
+class _EscapedEnds(TextEnds):
+    """The end of text in which a backslash escapes: its quote, which is one character."""
+
+    __slots__ = ("_quote",)
+
+    def __init__(self, quote: str) -> None:
+        super().__init__((quote, "\\"))
+        self._quote = quote
+
+    def read(self, text: str) -> tuple[str, str] | None:
+        if "\\" not in text:
+            return None if self._quote in text else (text, "")
+        first, *others = text.removesuffix("\\").split("\\")
+        said = [first]
+        for other in others:
+            escaped = _ESCAPES.get(other[:1])
+            if escaped is None or self._quote in other[1:]:
+                return None
+            said += escaped, other[1:]
+        return None if self._quote in first else ("".join(said), "\\" if text.endswith("\\") else "")
+
+
 class LiteralReader(BufferedReader):
     """Reads one call. See `CallReader`."""
 
@@ -43,6 +65,7 @@ class LiteralReader(BufferedReader):
         self._escapes = style.dialect.escapes
         self._quotes = ("'", '"') if self._escapes else (style.dialect.quote, '"')
         self._quote = ""
+        self._text_ends = TextEnds(())
         self._after_text = self._read_next
         self._closers: list[tuple[str, str]] = []
 
@@ -177,6 +200,7 @@ class LiteralReader(BufferedReader):
 
     def _begin_text(self, after: Callable[[], bool]) -> bool:
         self._quote = next(quote for quote in self._quotes if self.buffer.startswith(quote))
+        self._text_ends = _EscapedEnds(self._quote) if self._escapes else TextEnds((self._quote,))
         self.take(len(self._quote))
         self.say_json('"')
         self._after_text = after
@@ -184,7 +208,7 @@ class LiteralReader(BufferedReader):
         return True
 
     def _read_text(self) -> bool:
-        markers = (self._quote, "\\") if self._escapes else (self._quote,)
+        markers = self._text_ends.markers
         at, marker = first_marker(self.buffer, markers)
         if at < 0:
             at = len(self.buffer) - held_tail(self.buffer, markers)
@@ -198,10 +222,8 @@ class LiteralReader(BufferedReader):
             return True
         return self._read_escape()
 
-    def text_stops(self) -> tuple[str, ...]:
-        if self.mode != self._read_text:
-            return ()
-        return (self._quote[0], "\\") if self._escapes else (self._quote[0],)
+    def text_ends(self) -> TextEnds | None:
+        return self._text_ends if self.mode == self._read_text else None
 
     def _read_escape(self) -> bool:
         """The buffer begins with a backslash. One that escapes nothing is text."""

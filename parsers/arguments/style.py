@@ -110,11 +110,11 @@ class CallReader(Protocol):
         """
         ...
 
-    def pass_plain(self, text: str, /) -> str:
+    def pass_plain(self, text: str, /) -> str | None:
         """Read text that can be nothing but the next piece of a text value, and return it as JSON text.
 
-        "" for all other text, which is not read then. Most of a long call is such pieces, and reading them
-        by the rules costs several times more.
+        That is "" if what it says depends on more text. None for all other text, which is not read then.
+        Most of a long call is such pieces, and reading them by the rules costs several times more.
         """
         ...
 

@@ -12,15 +12,15 @@ arguments or of the whole call, and whitespace between all tags. A repeated key 
 
 from typing import TYPE_CHECKING
 
-from parsers.arguments.buffered import BufferedReader, quoted
+from parsers.arguments.buffered import TextEnds
 from parsers.arguments.json_call import JsonCall
 from parsers.arguments.json_lexer import WHITESPACE
 from parsers.arguments.json_text import write_json
-from parsers.arguments.kinds import ALL, STRING, Parameters, Spelled, read_value
+from parsers.arguments.kinds import ALL, STRING, Parameters, Spelled
 from parsers.arguments.style import Name, Progress, Tools
-from parsers.arguments.value_text import ValueText
+from parsers.arguments.value_reader import ValueReader
 from parsers.events import Reason
-from parsers.markers import TAG_STARTS, first_marker, held_tail, may_become
+from parsers.markers import TAG_STARTS, first_marker, may_become
 
 if TYPE_CHECKING:
     from parsers.arguments.tagged import Tagged
@@ -29,30 +29,24 @@ LONGEST_TAG = 256
 """Characters of a name or key with its attributes; what is longer is none."""
 
 
-class TaggedReader(BufferedReader):
+class TaggedReader(ValueReader):
     """Reads one call. See `CallReader`."""
 
     def __init__(self, style: "Tagged", tools: Tools) -> None:
-        super().__init__(self._around)
+        self._next_key = "\n" + style.key_begin
+        """How the next argument begins where the end of a value is missing."""
+        ends = TextEnds((style.edge + style.value_end, style.value_end, self._next_key))
+        super().__init__(self._around, ends=ends, tags=TAG_STARTS)
         self._style = style
         self._tools = tools
         self._json = JsonCall().reader(tools)
         self._name = ""
         self._parameters = Parameters({})
         self._given: set[str] = set()
-        self._allowed = STRING
-        self._value = ValueText()
-        """The value being read, where it is not passed on as it comes."""
-        self._ending: list[str] = []
-        """What looks like the end of a value, until what follows proves it."""
-        self._next_key = "\n" + style.key_begin
-        """How the next argument begins where the end of a value is missing."""
-        self._value_markers = (style.edge + style.value_end, style.value_end, self._next_key)
         self._key_markers = tuple(
             filter(None, (style.value_marker, style.value_end, style.key_begin, style.closing))
         )
         """What ends a key, and what shows that its end is missing."""
-        self._value_stops = tuple({marker[0] for marker in self._value_markers})
 
     # The name.
 
@@ -94,7 +88,7 @@ class TaggedReader(BufferedReader):
         self.take(at + (len(end) if stop == end else 0))
         if header.endswith("/"):
             return self._end_call()
-        self.mode = self._between
+        self.mode = self.between
         if self._style.opening:
             self._begin_call()
         return True
@@ -114,7 +108,7 @@ class TaggedReader(BufferedReader):
 
     # Between the arguments.
 
-    def _between(self) -> bool:
+    def between(self) -> bool:
         self.skip()
         key_begin, closing = self._style.key_begin, self._style.closing
         if not self.buffer or may_become(self.buffer, (key_begin, closing)):
@@ -165,10 +159,10 @@ class TaggedReader(BufferedReader):
             return False
         header = self.take(at + len(self._style.value_marker))[:at]
         key, spelled = self._style.read_key(header)
-        self._allowed = self._decide(key, spelled)
+        self.allowed = self._decide(key, spelled)
         self.say_json((", " if self._given else "{") + write_json(key) + ": ")
         self._given.add(key)
-        if self._allowed == STRING:
+        if self.allowed == STRING:
             self.say_json('"')
         self.mode = self._begin_value
         return True
@@ -187,24 +181,11 @@ class TaggedReader(BufferedReader):
     def _begin_value(self) -> bool:
         if self.buffer.startswith(self._style.edge):
             self.take(len(self._style.edge))
-        self.mode = self._read_value
+        self.mode = self.read_value
         return True
 
-    def _read_value(self) -> bool:
-        at, marker = first_marker(self.buffer, self._value_markers)
-        if at < 0:
-            self._pass(self.take(len(self.buffer) - held_tail(self.buffer, self._value_markers)))
-            return False
-        self._pass(self.take(at))
-        if self._value.in_string and not marker.startswith("\n"):
-            # JSON may spell the end of its value in a string, but no line break.
-            self._pass(self.take(len(marker)))
-            return True
-        if marker == self._next_key:
-            return self._read_next_key()
-        self._ending = [self.take(len(marker))]
-        self.mode = self._after_value
-        return True
+    def read_end(self, marker: str) -> bool:
+        return self._read_next_key() if marker == self._next_key else super().read_end(marker)
 
     def _read_next_key(self) -> bool:
         """An argument in a value is text, unless it is one that the call still lacks."""
@@ -216,38 +197,10 @@ class TaggedReader(BufferedReader):
             return False
         key, _ = self._style.read_key("" if is_none else rest[:at])
         if self._parameters.has(key) and key not in self._given:
-            self._settle()
+            self.settle()
         else:
-            self._pass(self.take(len(self._next_key)))
+            self.pass_value(self.take(len(self._next_key)))
         return True
-
-    def _after_value(self) -> bool:
-        """Text that holds the end of a value goes on behind it; markup does if it is the end."""
-        rest = self.buffer.lstrip()
-        self._ending.append(self.take(len(self.buffer) - len(rest)))
-        if not rest:
-            return False
-        if rest.startswith(TAG_STARTS):
-            self._settle()
-        else:
-            self._pass("".join(self._ending))
-            self.mode = self._read_value
-        return True
-
-    def text_stops(self) -> tuple[str, ...]:
-        is_text = self.mode == self._read_value and self._allowed == STRING
-        return self._value_stops if is_text else ()
-
-    def _pass(self, text: str) -> None:
-        if self._allowed == STRING:
-            self.say_json(quoted(text))
-        else:
-            self._value.add(text)
-
-    def _settle(self) -> None:
-        """The value is whole."""
-        self.say_json('"' if self._allowed == STRING else read_value(self._value.take(), self._allowed))
-        self.mode = self._between
 
 
 def _is_too_long(at: int, text: str) -> bool:

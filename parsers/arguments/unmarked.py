@@ -51,9 +51,9 @@ class UnmarkedReader:
         self._length += len(text)
         return Reading(reading.consumed, (), Progress.UNDECIDED)
 
-    def pass_plain(self, text: str) -> str:
-        passed = self._reader.pass_plain(text) if self._proved else ""
-        self._length += len(text) if passed else 0
+    def pass_plain(self, text: str) -> str | None:
+        passed = self._reader.pass_plain(text) if self._proved else None
+        self._length += 0 if passed is None else len(text)
         return passed
 
     def _give_back(self) -> Reading:

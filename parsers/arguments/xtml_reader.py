@@ -12,13 +12,13 @@ type that the tag says does not matter.
 
 from typing import TYPE_CHECKING
 
-from parsers.arguments.buffered import BufferedReader, quoted
+from parsers.arguments.buffered import TextEnds
 from parsers.arguments.json_text import write_json
-from parsers.arguments.kinds import ALL, STRING, Parameters, read_value
+from parsers.arguments.kinds import ALL, STRING, Parameters
 from parsers.arguments.style import Name, Progress, Tools
-from parsers.arguments.value_text import ValueText
+from parsers.arguments.value_reader import ValueReader
 from parsers.events import Reason
-from parsers.markers import first_marker, held_tail, may_become
+from parsers.markers import may_become
 
 if TYPE_CHECKING:
     from parsers.arguments.xtml import Xtml
@@ -27,24 +27,19 @@ LONGEST_TAG = 256
 """Characters of a tag with its attributes; what is longer is none."""
 
 
-class XtmlReader(BufferedReader):
+class XtmlReader(ValueReader):
     """Reads one call. See `CallReader`."""
 
     def __init__(self, style: "Xtml", tools: Tools) -> None:
-        super().__init__(self._around)
+        tags = (style.open, style.close)
+        super().__init__(self._around, ends=TextEnds((style.end("argument"),)), tags=tags)
         self._call, self._end_of_call = style.begin("call"), style.end("call")
-        self._argument, self._end_of_argument = style.begin("argument"), style.end("argument")
+        self._argument = style.begin("argument")
         self._object, self._end_of_object = style.begin("json"), style.end("json")
         self._sep = style.sep
-        self._tags = (style.open, style.close)
         self._tools = tools
         self._parameters = Parameters({})
         self._given = False
-        self._allowed = STRING
-        self._value = ValueText()
-        """The value being read, where it is not passed on as it comes."""
-        self._ending: list[str] = []
-        """What looks like the end of a value, until what follows proves it."""
 
     # The call.
 
@@ -68,7 +63,7 @@ class XtmlReader(BufferedReader):
             return self.end(Progress.BROKEN, Reason.NO_NAME)
         self.say(Name(name))
         self._parameters = Parameters(self._tools.get(name, {}))
-        self.mode = self._between
+        self.mode = self.between
         return True
 
     def _read_tag(self, opening: str, otherwise: Reason) -> dict[str, str] | None:
@@ -79,7 +74,7 @@ class XtmlReader(BufferedReader):
             return None
         return None if at < 0 else _attributes(self.take(at + len(self._sep))[len(opening) : at])
 
-    def _between(self) -> bool:
+    def between(self) -> bool:
         """Between the arguments."""
         self.skip()
         if not self.buffer or may_become(self.buffer, (self._argument, self._object, self._end_of_call)):
@@ -92,7 +87,7 @@ class XtmlReader(BufferedReader):
             return True
         if self.buffer.startswith(self._end_of_call):
             self.take(len(self._end_of_call))
-        elif not self.buffer.startswith(self._tags):
+        elif not self.buffer.startswith(self.tags):
             return self.end(Progress.BROKEN, Reason.BAD_MARKUP)
         # Else the end of the call is missing: its section ends here, or another call begins.
         self.say_json("}" if self._given else "{}")
@@ -134,53 +129,11 @@ class XtmlReader(BufferedReader):
             return False
         key = attributes.get("key", "")
         as_text = attributes.get("type") == "string" or self._parameters.kinds(key) == STRING
-        self._allowed = STRING if as_text else ALL
+        self.allowed = STRING if as_text else ALL
         self.say_json((", " if self._given else "{") + write_json(key) + ": " + ('"' if as_text else ""))
         self._given = True
-        self.mode = self._read_value
+        self.mode = self.read_value
         return True
-
-    def _read_value(self) -> bool:
-        at, marker = first_marker(self.buffer, (self._end_of_argument,))
-        if at < 0:
-            at = len(self.buffer) - held_tail(self.buffer, (self._end_of_argument,))
-        self._pass(self.take(at))
-        if not marker:
-            return False
-        if self._value.in_string:
-            self._pass(self.take(len(marker)))
-            return True
-        self._ending = [self.take(len(marker))]
-        self.mode = self._after_value
-        return True
-
-    def _after_value(self) -> bool:
-        """Text that holds the end of a value goes on behind it; markup does if it is the end."""
-        rest = self.buffer.lstrip()
-        self._ending.append(self.take(len(self.buffer) - len(rest)))
-        if not rest or may_become(rest, self._tags):
-            return False
-        if rest.startswith(self._tags):
-            self._settle()
-        else:
-            self._pass("".join(self._ending))
-            self.mode = self._read_value
-        return True
-
-    def text_stops(self) -> tuple[str, ...]:
-        is_text = self.mode == self._read_value and self._allowed == STRING
-        return (self._end_of_argument[0],) if is_text else ()
-
-    def _pass(self, text: str) -> None:
-        if self._allowed == STRING:
-            self.say_json(quoted(text))
-        else:
-            self._value.add(text)
-
-    def _settle(self) -> None:
-        """The value is whole."""
-        self.say_json('"' if self._allowed == STRING else read_value(self._value.take(), self._allowed))
-        self.mode = self._between
 
 
 def _attributes(text: str) -> dict[str, str]:

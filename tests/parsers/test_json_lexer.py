@@ -19,11 +19,11 @@ JSON = st.recursive(
 )
 
 
-def lex(pieces: list[str]) -> tuple[Progress, int]:
-    """Progress, and the number of characters read."""
+def lex(pieces: list[str], *, plainly: bool = False) -> tuple[Progress, int]:
+    """Progress, and the number of characters read; `plainly`: by `pass_plain` whatever it takes."""
     lexer, consumed = JsonLexer(), 0
     for piece in pieces:
-        end = lexer.read(piece)
+        end = len(piece) if plainly and lexer.pass_plain(piece) else lexer.read(piece)
         consumed += end
         if end < len(piece):
             break
@@ -34,7 +34,9 @@ def lex_any_way(text: str) -> tuple[Progress, int]:
     """The same, which must not depend on the pieces."""
     whole = lex([text])
     assert lex(list(text)) == whole
-    assert lex(cut(text, random.Random(len(text)), 4)) == whole
+    for longest in (1, 4):
+        pieces = cut(text, random.Random(len(text)), longest)
+        assert lex(pieces) == lex(pieces, plainly=True) == whole
     return whole
 
 
@@ -116,6 +118,37 @@ def test_nesting_is_bounded() -> None:
     """What nests deeper than readers can follow is refused at the bracket that goes too far."""
     assert lex(["[" * DEEPEST + "]" * DEEPEST])[0] is Progress.COMPLETE
     assert lex(['{"a":' * (DEEPEST + 1)]) == (Progress.BROKEN, len('{"a":' * DEEPEST))
+
+
+@pytest.mark.parametrize(
+    ("before", "text", "passes"),
+    [
+        ('"', "a é", True),
+        ('"', '\\n\\"a\\/', True),
+        ('"', "a\\", True),
+        ('"\\', '"a', True),
+        ('"\\', '"a\\', True),
+        ('"', 'a"', False),
+        ('"', '\\na"', False),
+        ('"', "\\\\", False),
+        ('"', "\\u", False),
+        ('"', "\\x", False),
+        ('"', "a\n", False),
+        ('"\\u00', "00", False),
+        ("[", "1", False),
+        ('"a"', "b", False),
+        ('"\n', "b", False),
+    ],
+)
+def test_only_what_stays_within_a_string_passes(before: str, text: str, passes: bool) -> None:
+    """What ends or breaks the string, or needs a closer look, is left to be read."""
+    lexer = JsonLexer()
+    lexer.read(before)
+
+    assert lexer.pass_plain(text) == passes
+    # What was passed counts as read, and what was not has left no trace.
+    lexer.read('"' if passes else text)
+    assert lexer.progress is lex([before + text + '"' * passes])[0]
 
 
 @given(st.text(alphabet='{}[]",:\\ue1-0.trfalsn \n', max_size=12))
