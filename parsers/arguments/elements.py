@@ -13,14 +13,14 @@ that of its begin tag.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from parsers.arguments.elements_reader import ElementsReader
 from parsers.arguments.json_text import write_json
 from parsers.arguments.kinds import ALL, kinds, properties, read_value, resolved, standalone
 from parsers.arguments.style import Call, CallableTool, Frame, Schema, Tools
-from parsers.arguments.tagged import ANY_KEY, text_format
+from parsers.arguments.tagged import ANY_KEY, FREE_KEY, NAMED_KEY, text_format
 from parsers.formats import (
     Format,
     either,
@@ -34,6 +34,7 @@ from parsers.formats import (
     tag,
 )
 from parsers.formats import text as fixed
+from parsers.spelling import Items, KindsBy, Members, Spelling, TextForm
 
 ITEM = "item"
 DEEPEST_HELD = 4
@@ -55,6 +56,27 @@ class Elements:
     @property
     def closing(self) -> str:
         return self.mark + "</invoke>"
+
+    @property
+    def spelling(self) -> Spelling:
+        """How arguments are written."""
+        begin, end = self._tags(ITEM)
+        nested = Spelling(
+            text=TextForm("", "", never=(self.mark,)),
+            members=Members(
+                begin="",
+                end="",
+                separator="",
+                key=TextForm(self.mark + "<", ">"),
+                equals="",
+                closing=self.mark + "</",
+                names=NAMED_KEY,
+                free=FREE_KEY,
+            ),
+            items=Items("", "", "", before=begin, after=end, key=ITEM),
+            kinds=KindsBy.SCHEMA,
+        )
+        return replace(nested, within=replace(nested, kinds=KindsBy.SCHEMA_OR_TEXT, within=nested))
 
     def cue(self, _name: str) -> str:
         return ""

@@ -7,7 +7,7 @@ A `Dialect` says how that language spells what JSON has. Reader, writer and mask
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
@@ -16,9 +16,13 @@ from parsers.arguments.kinds import kinds, properties, resolved, standalone
 from parsers.arguments.literal_reader import LiteralReader
 from parsers.arguments.style import Call, CallableTool, Frame, Schema, Tools
 from parsers.formats import Format, either, free_text, json_schema, optional, regex, repeat, sequence, text
+from parsers.spelling import Escapes, Items, Members, Spelling, TextForm
 
 _NAME = "[a-zA-Z_] [a-zA-Z0-9_]{0,63}"
 """Keys that the schema does not name, in grammars: far shorter than the longest that is read."""
+_FREE_KEY = "^[a-zA-Z_][a-zA-Z0-9_]{0,63}$"
+_NAMED_KEY = r"^[^\s=:,(){}\[\]'\"](|[^=:,(){}\[\]'\"]{0,198}[^\s=:,(){}\[\]'\"])$"
+"""Keys that the schema names, if they can be read."""
 _NUMBER = '"-"? ("0" | [1-9] [0-9]{0,15}) ("." [0-9]{1,15})? ([eE] [+-]? [0-9]{1,2})?'
 DEEPEST_HELD = 4
 """Levels of nested objects and arrays that the mask holds to their schema; deeper it allows any value."""
@@ -58,6 +62,28 @@ class Dialect:
     null: str
     escapes: bool
     keys: Keys
+
+    @property
+    def spelling(self) -> Spelling:
+        """How arguments are written."""
+        escapes = Escapes.LITERAL if self.escapes else Escapes.NONE
+        text = TextForm(self.quote, self.quote, escapes, never=() if self.escapes else (self.quote,))
+        bare = Members(
+            begin="",
+            end="",
+            separator=self.comma,
+            key=TextForm("", ""),
+            equals=self.equals,
+            names=_NAMED_KEY,
+            free=_FREE_KEY,
+            is_sorted=self.keys is Keys.BARE_AND_SORTED,
+        )
+        nested = replace(bare, begin="{", end="}", equals=self.colon)
+        if self.keys is Keys.QUOTED:
+            nested = replace(nested, key=text, names="", free="")
+        items = Items("[", "]", self.comma)
+        within = Spelling(text, nested, items, self.true, self.false, self.null)
+        return replace(within, members=bare, within=within)
 
     def write(self, value: Any) -> str:
         match value:
@@ -199,6 +225,11 @@ class LiteralCall:
     opening = ""
     closing = ""
     surplus = ()
+
+    @property
+    def spelling(self) -> Spelling:
+        """How arguments are written."""
+        return self.dialect.spelling
 
     def head(self, _name: str) -> str:
         return ""

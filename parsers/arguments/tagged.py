@@ -23,9 +23,15 @@ from parsers.arguments.kinds import STRING, Spelled, kinds, properties, resolved
 from parsers.arguments.style import Call, CallableTool, Frame, Schema, Tools
 from parsers.arguments.tagged_reader import TaggedReader
 from parsers.formats import Format, either, free_text, json_schema, optional, regex, sequence, star, tag, text
+from parsers.spelling import JSON, KindsBy, Members, Signs, Spelling, TextForm
 
 ANY_KEY = "[a-zA-Z_][a-zA-Z0-9_.-]{0,63}"
 """Keys that the schema does not name, in masks."""
+
+
+FREE_KEY = f"^{ANY_KEY}$"
+NAMED_KEY = r"^[^\s<>\"'](|[^<>\"'\n]{0,198}[^\s<>\"'])$"
+"""Keys that the schema names, if they can be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +74,35 @@ class Tagged:
 
     def reader(self, tools: Tools) -> TaggedReader:
         return TaggedReader(self, tools)
+
+    @property
+    def spelling(self) -> Spelling:
+        """How arguments are written."""
+        text_flag, json_flag = self.flag
+        others = dict.fromkeys(("number", "boolean", "null", "array", "object"), json_flag)
+        return Spelling(
+            text=JSON.text,
+            members=Members(
+                begin="",
+                end="",
+                separator="",
+                key=TextForm(self.key_begin + self.quote, self.quote),
+                equals=self.key_end + self.value_begin + self.edge,
+                signs=Signs(string=text_flag, **others),
+                after=self._after_value,
+                names=NAMED_KEY,
+                free=FREE_KEY,
+            ),
+            items=JSON.items,
+            within=Spelling(
+                # The reader takes an argument in a text for one that the call still lacks.
+                text=TextForm("", "", never=(self.value_end, self.key_begin)),
+                members=JSON.members,
+                items=JSON.items,
+                within=JSON,
+                kinds=KindsBy.SPELLING if self.flags_text else KindsBy.SCHEMA_OR_TEXT,
+            ),
+        )
 
     @property
     def flags_text(self) -> bool:

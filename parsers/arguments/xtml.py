@@ -15,13 +15,15 @@ from typing import Any
 from parsers.arguments.json_text import write_json
 from parsers.arguments.kinds import kind_of, kinds, properties, resolved, standalone
 from parsers.arguments.style import Call, CallableTool, Frame, Schema, Tools
-from parsers.arguments.tagged import ANY_KEY, text_format
+from parsers.arguments.tagged import ANY_KEY, FREE_KEY, text_format
 from parsers.arguments.xtml_reader import XtmlReader
 from parsers.formats import Format, either, json_schema, optional, regex, sequence, star, tag, text
+from parsers.spelling import JSON, Escapes, Members, Signs, Spelling, TextForm
 
 DEEPEST_UNION = 3
 """Unions that the mask follows inside each other; behind that it holds a value to its type."""
 
+_NAMED_KEY = r"^[^<\n]{1,100}$"
 _TYPES = ("string", "number", "boolean", "null", "object", "array")
 
 
@@ -42,6 +44,29 @@ class Xtml:
     @property
     def closing(self) -> str:
         return self.end("call")
+
+    @property
+    def spelling(self) -> Spelling:
+        """How arguments are written."""
+        end = self.end("argument")
+        return Spelling(
+            text=JSON.text,
+            members=Members(
+                begin="",
+                end="",
+                separator="",
+                key=TextForm(f'{self.begin("argument")} key="', '"', Escapes.ENTITY),
+                equals=self.sep,
+                signs=Signs(**{kind: f' type="{kind}"' for kind in _TYPES}),
+                after=end,
+                names=_NAMED_KEY,
+                free=FREE_KEY,
+            ),
+            items=JSON.items,
+            within=Spelling(
+                text=TextForm("", "", never=(end,)), members=JSON.members, items=JSON.items, within=JSON
+            ),
+        )
 
     def begin(self, tag: str) -> str:
         return self.open + tag

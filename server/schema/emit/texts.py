@@ -1,6 +1,6 @@
 r"""Languages of text as rules, one for each state of their automata.
 
-TextRules(rules, Escapes.JSON, end='"').rule(ANY_TEXT)     # r0 ::= "\"" | [ !#-…] r0 | "\\" (…) r0
+TextRules(rules, JSON.text).rule(ANY_TEXT)     # r0 ::= "\"" | [ !#-…] r0 | "\\" (…) r0
 
 A rule is a character and the rule of what is left, so that strings of up to 200 characters are 200 small
 rules, of which the last 100 are those of strings of up to 100. XGrammar's compiler remembers rules by their
@@ -10,7 +10,7 @@ and costs it up to a hundred times more for each token.)
 
 from collections.abc import Iterator
 
-from parsers.spelling import Escapes
+from parsers.spelling import TextForm
 from server.schema.automata.automaton import Automaton, Charset
 from server.schema.emit.ebnf import characters, literal
 from server.schema.emit.escapes import forms
@@ -18,12 +18,15 @@ from server.schema.emit.rules import Rules
 
 
 class TextRules:
-    """Writes text with its `end`. `ahead`: the characters of which one follows, where they are known."""
+    """Writes text with its end and what is `after` it.
 
-    def __init__(self, rules: Rules, escapes: Escapes, *, end: str, ahead: str = "") -> None:
+    `ahead`: the characters of which one follows that, where they are known.
+    """
+
+    def __init__(self, rules: Rules, form: TextForm, *, after: str = "", ahead: str = "") -> None:
         self._rules = rules
-        self._escapes = escapes
-        self._end = literal(end)
+        self._form = form
+        self._end = literal(form.end + after)
         self._ahead = (
             f" (={characters(tuple((ord(char), ord(char)) for char in sorted(ahead)))})" if ahead else ""
         )
@@ -64,7 +67,7 @@ class TextRules:
 
     def _forms_of(self, charset: Charset) -> tuple[str, ...]:
         if charset not in self._forms:
-            self._forms[charset] = forms(charset, self._escapes)
+            self._forms[charset] = forms(charset, self._form)
         return self._forms[charset]
 
 

@@ -1,5 +1,6 @@
 """Small languages and nodes for tests, and which values they admit."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from hypothesis import strategies as st
@@ -17,6 +18,7 @@ from server.schema.nodes import (
     Number,
     Object,
     Property,
+    Reference,
     Text,
     Union,
 )
@@ -111,69 +113,80 @@ def same(one: Any, other: Any) -> bool:
     return type(one) is type(other) and one == other
 
 
-def admits(node: Node, value: Any) -> bool:
-    """Whether a value is one of the node's, its keys in the node's order."""
-    if isinstance(node, Literals):
-        return any(same(value, one) for one in node.values)
-    return isinstance(node, Anything) or _admits_kind(node, value)
+Definitions = Mapping[str, Node]
 
 
-def _admits_kind(node: Node, value: Any) -> bool:
-    match node:
-        case Null():
-            return value is None
-        case Boolean():
-            return isinstance(value, bool)
-        case Number(integer, text):
-            is_number = type(value) is int or (type(value) is float and not integer)
-            return is_number and (text is None or text.accepts(str(value)))
-        case Text(language):
-            return isinstance(value, str) and (language is None or language.accepts(value))
-        case Array():
-            return isinstance(value, list) and _admits_items(node, value)
-        case Object():
-            return isinstance(value, dict) and _admits_members(node, value)
-        case Union(nodes):
-            return any(admits(one, value) for one in nodes)
-        case _:
-            raise NotImplementedError(node)
+def admits(node: Node, value: Any, definitions: Definitions | None = None, *, ordered: bool = True) -> bool:
+    """Whether a value is one of the node's, with its keys in the node's order if they are to be `ordered`."""
+    return Admission(definitions or {}, ordered=ordered).admits(node, value)
 
 
-def _admits_items(node: Array, items: list[Any]) -> bool:
-    if len(items) < node.least or (node.most is not None and len(items) > node.most):
-        return False
-    if node.contains is None:
-        at_places = zip(node.prefix, items, strict=False)
-        others = items[len(node.prefix) :]
-        return all(admits(one, item) for one, item in at_places) and (
-            not others or (node.items is not None and all(admits(node.items, item) for item in others))
+class Admission:
+    """Admits values to nodes."""
+
+    def __init__(self, definitions: Definitions, *, ordered: bool) -> None:
+        self._definitions = definitions
+        self._ordered = ordered
+
+    def admits(self, node: Node, value: Any) -> bool:
+        if isinstance(node, Literals):
+            return any(same(value, one) for one in node.values)
+        if isinstance(node, Reference):
+            return self.admits(self._definitions[node.name], value)
+        return isinstance(node, Anything) or self._admits_kind(node, value)
+
+    def _admits_kind(self, node: Node, value: Any) -> bool:
+        match node:
+            case Null():
+                return value is None
+            case Boolean():
+                return isinstance(value, bool)
+            case Number(integer, text):
+                is_number = type(value) is int or (type(value) is float and not integer)
+                return is_number and (text is None or text.accepts(str(value)))
+            case Text(language):
+                return isinstance(value, str) and (language is None or language.accepts(value))
+            case Array():
+                return isinstance(value, list) and self._admits_items(node, value)
+            case Object():
+                return isinstance(value, dict) and self._admits_members(node, value)
+            case Union(nodes):
+                return any(self.admits(one, value) for one in nodes)
+            case _:
+                raise NotImplementedError(node)
+
+    def _admits_items(self, node: Array, items: list[Any]) -> bool:
+        if len(items) < node.least or (node.most is not None and len(items) > node.most):
+            return False
+        if node.contains is None:
+            others = items[len(node.prefix) :]
+            return all(map(self.admits, node.prefix, items)) and (
+                not others
+                or (node.items is not None and all(self.admits(node.items, item) for item in others))
+            )
+        counted = node.contains
+        matching = [self.admits(counted.matching, item) for item in items]
+        other = [counted.other is not None and self.admits(counted.other, item) for item in items]
+        sure = sum(match and not also for match, also in zip(matching, other, strict=True))
+        known = all(match or also for match, also in zip(matching, other, strict=True))
+        return known and sum(matching) >= counted.least and (counted.most is None or sure <= counted.most)
+
+    def _admits_members(self, node: Object, members: dict[str, Any]) -> bool:
+        if len(members) < node.least or (node.most is not None and len(members) > node.most):
+            return False
+        declared = {item.name: item for item in node.properties}
+        places = [list(declared).index(key) if key in declared else len(declared) for key in members]
+        if self._ordered and places != sorted(places):
+            return False
+        if any(item.required and item.name not in members for item in node.properties):
+            return False
+        return all(
+            self.admits(declared[key].value, value) if key in declared else self._is_free(node, key, value)
+            for key, value in members.items()
         )
-    counted = node.contains
-    sure = sum(_only_matches(counted, item) for item in items)
-    possible = sum(admits(counted.matching, item) for item in items)
-    known = all(admits(counted.matching, i) or (counted.other and admits(counted.other, i)) for i in items)
-    return known and possible >= counted.least and (counted.most is None or sure <= counted.most)
 
-
-def _only_matches(counted: Contains, item: Any) -> bool:
-    return counted.other is None or not admits(counted.other, item)
-
-
-def _admits_members(node: Object, members: dict[str, Any]) -> bool:
-    if len(members) < node.least or (node.most is not None and len(members) > node.most):
-        return False
-    declared = {item.name: item for item in node.properties}
-    places = [list(declared).index(key) if key in declared else len(declared) for key in members]
-    if places != sorted(places) or any(
-        item.required and item.name not in members for item in node.properties
-    ):
-        return False
-    return all(
-        admits(declared[key].value, value)
-        if key in declared
-        else any(
-            (keys.names is None or keys.names.accepts(key)) and admits(keys.value, value)
+    def _is_free(self, node: Object, key: str, value: Any) -> bool:
+        return any(
+            (keys.names is None or keys.names.accepts(key)) and self.admits(keys.value, value)
             for keys in node.free
         )
-        for key, value in members.items()
-    )

@@ -150,7 +150,6 @@ def test_a_key_that_is_not_free_cannot_be_spelled_with_escapes() -> None:
         ("01", False),
         ("1.", False),
         ("+1", False),
-        ("0." + "0" * 300 + "1", True),
         ("9" * 200 + "e99", True),
         ("1E+308", False),
         ("1e-5", True),
