@@ -1,19 +1,21 @@
-r"""Languages of text as rules, one for each state of their automata.
+r"""Languages of text as rules, one for each state of their automata that is not a mere step.
 
 TextRules(rules, JSON.text).rule(ANY_TEXT)     # r0 ::= "\"" | [ !#-…] r0 | "\\" (…) r0
 
-A rule is a character and the rule of what is left, so that strings of up to 200 characters are 200 small
-rules, of which the last 100 are those of strings of up to 100. XGrammar's compiler remembers rules by their
-structure and so knows the shorter ones, also in another grammar. (A counted repeat would be one large rule,
-and costs it up to a hundred times more for each token.)
+A rule is a character, or some, and the rule of what is left, so that strings of up to 200 characters are 200
+small rules, of which the last 100 are those of strings of up to 100. XGrammar's compiler remembers rules by
+their structure and so knows the shorter ones, also in another grammar. But it knows none with a group in it:
+escapes are a rule of their own. (A counted repeat would be one large rule, and costs it up to a hundred times
+more for each token.)
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from parsers.spelling import TextForm
 from server.schema.automata.automaton import Automaton, Charset
 from server.schema.emit.ebnf import characters, literal
 from server.schema.emit.escapes import forms
+from server.schema.emit.paths import Path, Step, paths
 from server.schema.emit.rules import Rules
 
 
@@ -40,46 +42,60 @@ class TextRules:
         return self._known[language]
 
     def _written(self, language: Automaton) -> str:
+        ways = paths(language, lambda charset: len(self._forms_of(charset)) == 1)
         names: dict[int, str] = {}
         awaited: set[int] = set()
-        for state in _innermost_first(language):
-            for _, target in language.states[state].moves:
-                if target != state and target not in names:
-                    names[target] = self._rules.reserve()
-                    awaited.add(target)
+        for state in _innermost_first(ways):
+            for path in ways[state]:
+                if path.target != state and path.target not in names:
+                    names[path.target] = self._rules.reserve()
+                    awaited.add(path.target)
+            end = (self._end,) if language.states[state].accepts else ()
             if state in awaited:
-                self._rules.define(names[state], self._body(language, state, names, names[state]))
+                body = self._body(end, ways[state], names)
+                self._rules.define(names[state], body)
             else:
-                names[state] = self._shared(language, state, names)
+                names[state] = self._shared(end, ways[state], names, state)
         return names[0]
 
-    def _shared(self, language: Automaton, state: int, names: dict[int, str]) -> str:
-        return self._rules.recursive(lambda own: self._body(language, state, names, own))
+    def _shared(
+        self, end: tuple[str, ...], ways: tuple[Path, ...], names: Mapping[int, str], state: int
+    ) -> str:
+        return self._rules.recursive(lambda own: self._body(end, ways, {**names, state: own}))
 
-    def _body(self, language: Automaton, state: int, names: dict[int, str], own: str) -> str:
-        at = language.states[state]
-        ways = [self._end] if at.accepts else []
-        for charset, target in at.moves:
-            rest = own if target == state else names[target]
-            ways += [f"{form} {rest}" for form in self._forms_of(charset)]
-        body = " | ".join(ways)
+    def _body(self, end: tuple[str, ...], ways: tuple[Path, ...], names: Mapping[int, str]) -> str:
+        written = list(end)
+        for path in ways:
+            first, *others = path.steps
+            rest = " ".join([*map(self._step, others), names[path.target]])
+            written += [f"{form} {rest}" for form in self._forms_of(first.charset)]
+        body = " | ".join(written)
         return f"({body}){self._ahead}" if self._ahead else body
+
+    def _step(self, step: Step) -> str:
+        before = f"{self._forms_of(step.behind)[0]}* " if step.behind else ""
+        forms_of = self._forms_of(step.charset)
+        return before + (forms_of[0] if len(forms_of) == 1 else self._rules.shared(" | ".join(forms_of)))
 
     def _forms_of(self, charset: Charset) -> tuple[str, ...]:
         if charset not in self._forms:
-            self._forms[charset] = forms(charset, self._form)
+            self._forms[charset] = tuple(map(self._without_group, forms(charset, self._form)))
         return self._forms[charset]
 
+    def _without_group(self, form: str) -> str:
+        head, group, rest = form.partition(" (")
+        return f"{head} {self._rules.shared(rest.removesuffix(')'))}" if group else form
 
-def _innermost_first(language: Automaton) -> Iterator[int]:
+
+def _innermost_first(ways: Mapping[int, tuple[Path, ...]]) -> Iterator[int]:
     """The states, each behind those that it leads to, as far as they do not lead back."""
-    seen, path = {0}, [(0, iter(language.states[0].moves))]
-    while path:
-        state, moves = path[-1]
-        target = next((target for _, target in moves if target not in seen), None)
+    seen, pending = {0}, [(0, iter(ways[0]))]
+    while pending:
+        state, rest = pending[-1]
+        target = next((path.target for path in rest if path.target not in seen), None)
         if target is None:
-            path.pop()
+            pending.pop()
             yield state
         else:
             seen.add(target)
-            path.append((target, iter(language.states[target].moves)))
+            pending.append((target, iter(ways[target])))

@@ -201,6 +201,16 @@ def test_shorter_strings_are_made_of_the_rules_of_longer_ones() -> None:
     assert len(both.splitlines()) < len(long.splitlines()) + 10
 
 
+def test_rules_of_text_hold_no_groups() -> None:
+    """XGrammar's compiler does not know a rule again that has one, and would compile every string anew."""
+    within = Values(Array((Text(), Text(of_length(0, 20)), Text(without('"'))), None), {})
+    bodies = [line.partition(" ::= ")[2] for line in emit(within, JSON).splitlines()]
+    of_text = [body.removeprefix("(").partition(") (=")[0] for body in bodies if ") (=" in body]
+
+    assert len(of_text) > 20
+    assert [body for body in of_text if "(" in body] == []
+
+
 def test_node_that_stands_in_many_places_is_written_once() -> None:
     """Equal nodes need not be the same object, and true is not 1."""
 
