@@ -27,6 +27,7 @@ import uvicorn
 from parsers.families.hermes import HERMES
 from parsers.family import write_call
 from server.app import create_app
+from server.compiling import compile_deadline
 from server.context import Context
 from server.default_model import prepare
 from server.engine.scripted import Asked, Script, ScriptedEngine
@@ -78,6 +79,7 @@ def serve(ready: Connection) -> None:
         family=HERMES,
         markers=marker_tokens(HERMES, vocabulary),
         planner=SchemaPlanner(),
+        deadline=compile_deadline(vocabulary, SchemaPlanner(), seconds=10),
         metrics=Metrics(),
         model_names=(MODEL,),
         created=1,

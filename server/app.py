@@ -40,7 +40,7 @@ Any official OpenAI SDK works with `base_url` set to this server's `/v1`."""
 
 
 def create_app(context: Context) -> FastAPI:
-    """Build the application. When it shuts down it closes the engine and the metrics of `context`."""
+    """Build the application. When it shuts down it closes what `context` holds."""
     app = FastAPI(
         title="strictcall",
         version=own_version(),
@@ -92,6 +92,7 @@ async def lifespan(app: FastAPI) -> AsyncGenerator[None, None]:
     finally:
         await context.engine.close()
         context.metrics.close()
+        context.deadline.close()
 
 
 async def propagate(_request: Request, exc: Exception) -> NoReturn:

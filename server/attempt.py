@@ -7,6 +7,7 @@ reader = attempt.reader(context, observer)
 from dataclasses import dataclass
 
 from server.check import fit
+from server.compiling import check_compiling, check_form
 from server.constrain import Constraint, constrain
 from server.context import Context
 from server.observe import RequestObserver
@@ -78,6 +79,7 @@ def plan_attempt(request: Request, context: Context, *, passed: int = 0) -> Atte
         shown = described(request, context.planner, context.family.call.style)
     prompt = render(shown, template=context.template, vocabulary=context.vocabulary, family=context.family)
     fitting = fit(request, prompt_tokens=len(prompt.token_ids), max_model_len=context.engine.max_model_len)
+    check_form(request.answer_format, context.settings.schema_limits, context.deadline)
     constraint = constrain(
         request,
         family=context.family,
@@ -88,4 +90,5 @@ def plan_attempt(request: Request, context: Context, *, passed: int = 0) -> Atte
     )
     if request.policy.unsupported_keywords is UnsupportedKeywords.REJECT:
         refuse_unmasked(constraint)
+    check_compiling(constraint, context.deadline)
     return Attempt(request, prompt, constraint, fitting.sampling)

@@ -73,6 +73,8 @@ class AnswerRule:
     schema: Schema = True
     param: str = ""
     masked: bool = True
+    format: Format | None = None
+    """The part of the mask that is made of the schema."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,5 +220,6 @@ def _answer_in_schema(wanted: JsonSchema, planner: SchemaPlanner) -> tuple[Forma
         unmasked=plan.unmasked,
         schema=wanted.schema,
         param=wanted.param,
+        format=plan.format,
     )
     return plan.format, rule

@@ -17,6 +17,7 @@ from server.call_ids import form_of
 from server.engine.protocol import Engine
 from server.metrics import Metrics
 from server.renderer import Renderer
+from server.schema.deadline import CompileDeadline
 from server.schema.plan import SchemaPlanner
 from server.settings import Settings
 from server.vocabulary import Vocabulary
@@ -34,6 +35,7 @@ class Context:
     markers: Mapping[int, str]
     """The tokens of the vocabulary that are the family's markers, with their texts."""
     planner: SchemaPlanner
+    deadline: CompileDeadline
     metrics: Metrics
     model_names: tuple[str, ...]
     """What requests may call the model; the first is the canonical name."""

@@ -57,6 +57,12 @@ def compact_tag(answer_format: Format) -> str:
     return json.dumps(tag, ensure_ascii=False, separators=(",", ":"))
 
 
+def form_tag(form: Form) -> tuple[str, str]:
+    """The field that a form stands in, and its structural tag."""
+    param, answer_format = _format(form)
+    return param, compact_tag(answer_format)
+
+
 def _format(form: Form) -> tuple[str, Format]:
     match form:
         case OneOf(choices):

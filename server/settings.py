@@ -205,6 +205,15 @@ class Settings:
             "NAME=COUNT",
         ),
     )
+    compile_seconds: int = field(
+        default=10,
+        metadata=said(
+            "How long a mask may take to compile; one that could take a second or more is tried in a process "
+            "of its own before the engine sees it.",
+            whole(1, 600),
+            "SECONDS",
+        ),
+    )
     schema_profile: SchemaProfile = field(
         default=SchemaProfile.NATIVE,
         metadata=said(

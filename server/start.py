@@ -4,13 +4,13 @@ context = await start(settings, located, metrics, report=print)
 """
 
 import asyncio
-import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from parsers.family import Family
+from server.compiling import compile_deadline, warm_up_tag
 from server.context import Context
 from server.engine.arguments import EngineArgumentError, engine_options
 from server.engine.environment import prepare_environment
@@ -22,7 +22,6 @@ from server.locate import Located
 from server.metrics import Metrics
 from server.renderer import Renderer, choose_renderer
 from server.request import SamplingParams
-from server.schema.fragments import MAX_COUNTED
 from server.schema.plan import SchemaPlanner
 from server.settings import Settings, SettingsError, ToolMask
 from server.template import TemplateLoadError
@@ -56,6 +55,7 @@ async def start(settings: Settings, located: Located, metrics: Metrics, *, repor
         family=family,
         markers=marker_tokens(family, vocabulary),
         planner=planner,
+        deadline=compile_deadline(vocabulary, planner, seconds=settings.compile_seconds),
         metrics=metrics,
         model_names=settings.model_names,
         created=int(time.time()),
@@ -111,13 +111,8 @@ def as_trained(family: Family, *templates: str | None) -> Family:
 
 
 async def warm_up(engine: Engine, planner: SchemaPlanner, *, prompt: Sequence[int]) -> None:
-    """Generate one token under the grammar that costs most when it is new: a string of bounded length.
-
-    XGrammar's compiler remembers the parts of a grammar by their structure, and this one has those of every
-    shorter bound in it. Otherwise the first request with a bounded string would wait for seconds.
-    """
-    bounded = planner.plan({"type": "string", "maxLength": MAX_COUNTED}, closed=True).format
-    tag = json.dumps({"type": "structural_tag", "format": bounded})
+    """Generate one token under the grammar that costs most when it is new."""
+    tag = warm_up_tag(planner)
     try:
         async for _ in engine.generate("warm-up", prompt, SamplingParams(max_tokens=1), tag):
             pass

@@ -33,10 +33,10 @@ class SchemaLimits:
         """The limits with some of them changed; of two changes of one limit the last counts."""
         return replace(self, **dict(changes))
 
-    def over(self, name: str) -> str:
+    def over(self, name: str, subject: str = "the schema") -> str:
         """The message for a schema that is over a limit: which, and what changes it."""
         what = self.__dataclass_fields__[name].metadata["of"]
-        return f"the schema has more than {getattr(self, name):,} {what}; {SETTING} {name}=… sets the limit"
+        return f"{subject} has more than {getattr(self, name):,} {what}; {SETTING} {name}=… sets the limit"
 
 
 DEFAULT_LIMITS = SchemaLimits()

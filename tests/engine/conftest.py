@@ -26,6 +26,7 @@ from tokenizers import Tokenizer
 
 from parsers.families.hermes import HERMES
 from server.app import create_app
+from server.compiling import compile_deadline
 from server.context import Context
 from server.default_model import DefaultModelError, prepare
 from server.engine.vllm import VllmEngine
@@ -123,6 +124,7 @@ async def _server(running: RunningEngine) -> AsyncIterator[RunningServer]:
         family=as_trained(HERMES, vocabulary.chat_template),
         markers=marker_tokens(HERMES, vocabulary),
         planner=SchemaPlanner(),
+        deadline=compile_deadline(vocabulary, SchemaPlanner(), seconds=10),
         metrics=running.metrics,
         model_names=(MODEL,),
         created=1,

@@ -18,11 +18,13 @@ from openai.types.chat import ChatCompletionChunk
 from parsers.families.hermes import HERMES
 from parsers.family import Family
 from server.app import create_app
+from server.compiling import compile_deadline
 from server.context import Context
 from server.engine.protocol import Finish
 from server.engine.scripted import Asked, Script, ScriptedEngine, Scripts
 from server.family import marker_tokens
 from server.metrics import Metrics
+from server.schema.deadline import CompileDeadline
 from server.schema.plan import SchemaPlanner
 from server.settings import Settings
 from server.template import ChatTemplate, choose_template
@@ -151,17 +153,19 @@ async def serving(
     *,
     template: str | None = None,
     family: Family = HERMES,
+    deadline: CompileDeadline | None = None,
 ) -> AsyncIterator[Server]:
     """Serve `scripts`: texts that the model writes one token a step, or scripts of the engine.
 
     `template` is Jinja to use in place of the chat template that the server would choose, and `family` the
-    one whose calls the model writes.
+    one whose calls the model writes. `deadline` is that of compiling masks, if not the settings' own.
     """
     if isinstance(scripts, list):
         scripts = [script(vocabulary, text) if isinstance(text, str) else text for text in scripts]
-    engine = ScriptedEngine(scripts)
+    engine, settings = ScriptedEngine(scripts), settings or Settings()
+    planner = SchemaPlanner(limits=settings.schema_limits)
     context = Context(
-        settings=settings or Settings(),
+        settings=settings,
         engine=engine,
         vocabulary=vocabulary,
         template=choose_template(vocabulary.chat_template, family)
@@ -169,7 +173,8 @@ async def serving(
         else ChatTemplate(template, origin="a test"),
         family=family,
         markers=marker_tokens(family, vocabulary),
-        planner=SchemaPlanner(limits=(settings or Settings()).schema_limits),
+        planner=planner,
+        deadline=deadline or compile_deadline(vocabulary, planner, seconds=settings.compile_seconds),
         metrics=Metrics(families=(family.name,)),
         model_names=(MODEL,),
         created=1,
@@ -187,3 +192,4 @@ async def serving(
         await http.aclose()
         await sdk.close()
         context.metrics.close()
+        context.deadline.close()

@@ -12,6 +12,7 @@ from server.context import Context
 from server.engine.protocol import EngineDeadError, Output
 from server.metrics import Metrics
 from server.request import SamplingParams
+from server.schema.deadline import CompileDeadline, Prepared
 from server.settings import Settings
 
 
@@ -47,7 +48,8 @@ def make_context(
     settings: Settings | None = None, *, engine: IdleEngine | None = None, **more: Any
 ) -> Context:
     """A context whose model-side parts are there only if `more` gives them."""
-    parts: dict[str, Any] = {"vocabulary": None, "template": None, "planner": None, "markers": {}, **more}
+    parts: dict[str, Any] = dict.fromkeys(("vocabulary", "template", "planner"))
+    parts |= {"markers": {}, "deadline": CompileDeadline(lambda: Prepared("", ""), seconds=1), **more}
     return Context(
         settings=settings or Settings(),
         engine=engine or IdleEngine(),
