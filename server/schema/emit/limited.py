@@ -4,7 +4,7 @@ Such text cannot hold what ends it; and where it stands beside values of other k
 tells which kind a value is, it cannot look like one of those.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from parsers.spelling import LOOKALIKES
 from server.schema.automata.automaton import ANY_TEXT, Automaton
@@ -50,11 +50,13 @@ class LimitedTexts:
             return other if one == ANY_TEXT else one
         return self._languages.meet(one, other)
 
-    def without(self, language: Automaton, marks: Sequence[str], kinds: Iterable[str]) -> Automaton | None:
+    def without(self, language: Automaton, marks: Sequence[str], kinds: Collection[str]) -> Automaton | None:
         """The texts that hold none of the marks, and look like no value of the kinds.
 
         All such texts, noted, where an automaton of those of the language would be too large.
         """
+        if not marks and not kinds:
+            return language
         if language == ANY_TEXT:
             return self._any_without(marks, kinds)
         allowed = self._any_without([mark[:LONGEST_MARK] for mark in marks], kinds)

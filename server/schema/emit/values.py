@@ -1,6 +1,6 @@
 """Values in one spelling, and those within them in theirs."""
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from parsers.arguments.json_text import write_json
@@ -149,7 +149,7 @@ class ValueRules:
         return (Rule(self._rules.shared(_INTEGER if node.integer else _NUMBER)),)
 
     def _text(
-        self, form: TextForm, language: Automaton | None, *, after: str = "", unlike: Iterable[str] = ()
+        self, form: TextForm, language: Automaton | None, *, after: str = "", unlike: Collection[str] = ()
     ) -> Expression | None:
         """Text that looks like no value of the kinds `unlike`, and what is after it."""
         found = self._grammar.limited.without(language or ANY_TEXT, form.never, unlike)

@@ -201,6 +201,14 @@ def test_shorter_strings_are_made_of_the_rules_of_longer_ones() -> None:
     assert len(both.splitlines()) < len(long.splitlines()) + 10
 
 
+def test_text_in_quotes_is_counted_however_long() -> None:
+    """Only a text that must not hold what ends it costs so much that its count may be given up."""
+    compiled = mask(Array((Text(of_length(0, 256)),), None))
+
+    assert accepts(compiled, f'["{"é" * 256}"]')
+    assert not accepts(compiled, f'["{"é" * 257}"]')
+
+
 def test_rules_of_text_hold_no_groups() -> None:
     """XGrammar's compiler does not know a rule again that has one, and would compile every string anew."""
     within = Values(Array((Text(), Text(of_length(0, 20)), Text(without('"'))), None), {})
