@@ -98,9 +98,7 @@ class SequenceReader:
         # Token by token: what comes after a stop sequence in the same output is neither checked nor counted.
         for token_id in output.token_ids:
             passed = self._pass(self._read(token_id))
-            self._held += (
-                entry for entry in itertools.islice(told, 1) if entry.token_id not in self._end_ids
-            )
+            self._held += itertools.islice(told, 1)
             if passed:
                 checked += passed
                 logprobs += self._released()
@@ -118,7 +116,7 @@ class SequenceReader:
 
     def _released(self) -> list[TokenLogprob]:
         held, self._held = self._held, []
-        return held
+        return [entry for entry in held if entry.token_id not in self._end_ids]
 
     def _read(self, token_id: int) -> list[Event]:
         reasoning = self._reader.in_reasoning

@@ -58,6 +58,7 @@ def constraints(schema: Any, entries: Iterable[Unmasked]) -> tuple[Row, ...]:
     """As `report`, of a mask that does not hold the `entries`."""
     unmasked = {(entry.pointer, entry.keyword): entry.why for entry in entries}
     rows = []
+    # The schema was held to its limits before there was a plan of it.
     document = Document(schema, detect_draft(schema))
     for node in sorted(document.walk(), key=lambda node: node.pointer):
         for keyword in _assertions(node):

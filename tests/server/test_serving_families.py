@@ -150,6 +150,26 @@ async def test_a_strict_call_outside_its_schema_is_not_sent(vocabulary: Vocabula
     assert not any("tool_calls" in chunk["choices"][0]["delta"] for chunk in chunks[:-1])
 
 
+@every_family
+async def test_a_wrong_call_is_written_again_in_the_familys_form(
+    family: Family, vocabulary: Vocabulary
+) -> None:
+    """The retry is a conversation like any other: with a call, its result, and one more call."""
+    schema = {
+        "type": "object",
+        "properties": {"tags": {"type": "array", "items": {"type": "string"}, "uniqueItems": True}},
+        "required": ["tags"],
+        "additionalProperties": False,
+    }
+    texts = [family.write_calls([("tag", {"tags": tags})]) for tags in (["a", "a"], ["a", "b"])]
+    async with serving(vocabulary, texts * 2, template=TEMPLATE, family=family) as server:
+        [choice] = await server.answers(tools=[tool("tag", schema, strict=True)])
+
+        assert values(choice) == [("tag", {"tags": ["a", "b"]})]
+        assert choice.finish == "tool_calls"
+        assert len(server.engine.asked) == 4
+
+
 async def test_a_strict_call_in_json_is_streamed_as_it_is_written(vocabulary: Vocabulary) -> None:
     """Where the mask holds the whole schema nothing has to wait."""
     text = MISTRAL_V13.write_calls([("weather", PARIS)])

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from server.schema.limits import DEFAULT_LIMITS
 from server.schema.plan import SchemaPlanner
 from server.schema.report import Handling, Row, outside_json, report
 
@@ -76,3 +77,13 @@ def test_outside_json_only_names_types_and_choices_are_held() -> None:
         ("#/properties/c/items", "type"),
     }
     assert all("names, types and choices" in entry.why for entry in outside_json(schema, plan))
+
+
+def test_a_schema_that_was_planned_under_wider_limits_has_a_report() -> None:
+    """The server's limits are not those of the report."""
+    schema: dict[str, Any] = {"type": "string"}
+    for _ in range(DEFAULT_LIMITS.depth + 1):
+        schema = {"type": "array", "items": schema}
+    plan = SchemaPlanner(limits=DEFAULT_LIMITS.changed([("depth", 200)])).plan(schema, closed=True)
+
+    assert report(schema, plan)[-1].pointer.endswith("/items/items")
