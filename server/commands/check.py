@@ -180,7 +180,11 @@ class Checker:
         except NotJsonError as error:
             return Finding(None, rows, False, False, Errors((error.error,)), mask.compile_ms)
         errors = plan.validator.errors(value)
-        return Finding(None, rows, mask.accepts(value), not errors, errors, mask.compile_ms)
+        try:
+            accepted: bool | None = mask.accepts(value)
+        except RecursionError:
+            accepted = None  # it is nested too deeply to be tried
+        return Finding(None, rows, accepted, not errors, errors, mask.compile_ms)
 
     def _mask(self, plan: SchemaPlan) -> MaskTrial:
         """The mask, which is kept for the next question: values of one schema come one after the other."""

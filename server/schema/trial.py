@@ -30,6 +30,9 @@ def byte_tokens() -> xgrammar.TokenizerInfo:
     return xgrammar.TokenizerInfo(BYTES, vocab_type=xgrammar.VocabType.RAW, stop_token_ids=[END_OF_BYTES])
 
 
+_NO_MORE: Any = object()
+
+
 class MaskTrial:
     """A compiled mask. `compile_ms`: the milliseconds that it took, with nothing remembered from others.
 
@@ -63,7 +66,7 @@ class _Writer:
         """Write the value in every way. What was written is taken back before the next way."""
         match value:
             case Mapping():
-                yield from self._object(dict(value), "{")
+                yield from self._object(dict(value))
             case list():
                 yield from self._array(value)
             case _:
@@ -77,25 +80,46 @@ class _Writer:
             self._matcher.rollback(1)
 
     def _array(self, items: list[Any]) -> Iterator[None]:
-        yield from self._items(items, 0)
+        ways = [self._item(items, 0)]
+        while ways:
+            # Nothing recurses but what is nested, or a long array would overrun the stack.
+            if next(ways[-1], _NO_MORE) is _NO_MORE:
+                ways.pop()
+            elif len(ways) <= len(items):
+                ways.append(self._item(items, len(ways)))
+            else:
+                yield
 
-    def _items(self, items: list[Any], at: int) -> Iterator[None]:
+    def _item(self, items: list[Any], at: int) -> Iterator[None]:
+        """One item with what stands before it; behind the last one, the end."""
         if at == len(items):
             yield from self._text("]" if items else "[]")
             return
         for _ in self._text(", " if at else "["):
-            for _ in self.write(items[at]):
-                yield from self._items(items, at + 1)
+            yield from self.write(items[at])
 
-    def _object(self, members: dict[str, Any], before: str) -> Iterator[None]:
+    def _object(self, members: dict[str, Any]) -> Iterator[None]:
+        ways = [self._member(members, "{")]
+        while ways:
+            rest = next(ways[-1], _NO_MORE)
+            if rest is _NO_MORE:
+                ways.pop()
+            elif rest is None:
+                yield
+            else:
+                ways.append(self._member(rest, ", "))
+
+    def _member(self, members: dict[str, Any], before: str) -> Iterator[dict[str, Any] | None]:
+        """Any of the members; yields those that are left. Behind the last one the end, which leaves None."""
         if not members:
-            yield from self._text("{}" if before == "{" else "}")
+            for _ in self._text("{}" if before == "{" else "}"):
+                yield None
             return
         for key, value in members.items():
             rest = {name: other for name, other in members.items() if name != key}
             for _ in self._text(f"{before}{json.dumps(key, ensure_ascii=False)}: "):
                 for _ in self.write(value):
-                    yield from self._object(rest, ", ")
+                    yield rest
 
 
 def _spellings(value: Any) -> Iterator[str]:

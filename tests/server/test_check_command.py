@@ -170,6 +170,18 @@ def test_a_profile_refuses_what_another_service_would(
     assert (code, capsys.readouterr().out[:31]) == (1, "refused: 'additionalProperties'")
 
 
+def test_a_value_too_deep_to_be_tried_is_checked_all_the_same(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The mask's verdict is then left open."""
+    deep: Any = []
+    for _ in range(400):
+        deep = [deep]
+    [answer] = lines(monkeypatch, capsys, {"schema": {"items": {"$ref": "#"}}, "instance": deep})
+
+    assert (answer["mask_accepts"], answer["valid"]) == (None, True)
+
+
 @pytest.mark.parametrize("name", ["policy", "profile"])
 def test_a_policy_that_there_is_not_is_told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str

@@ -68,3 +68,19 @@ def test_a_mask_that_cannot_be_compiled_is_a_schema_error() -> None:
     """The caller reads one kind of error, whatever is the matter."""
     with pytest.raises(SchemaError, match="cannot be compiled"):
         MaskTrial({"type": "grammar", "grammar": "root ::= missing"}, byte_tokens())
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"type": "array", "items": {"type": "integer"}}, list(range(3_000))),
+        (
+            {"type": "object", "additionalProperties": {"type": "null"}},
+            {f"k{key}": None for key in range(1_000)},
+        ),
+    ],
+    ids=["array", "object"],
+)
+def test_a_long_value_is_written_without_the_stack(schema: Any, value: Any) -> None:
+    """Only what is nested goes deeper."""
+    assert trial(schema, closed=False).accepts(value)
