@@ -6,7 +6,7 @@ import pytest
 
 from parsers.events import Malformed, Reason
 from server.constrain import CallRule
-from server.labels import AbortCause, Held
+from server.labels import AbortCause, Held, Repair
 from server.metrics import Metrics
 from server.observe import RequestObserver, Usage
 from server.request import Message, Mode, Request, ToolChoice, ToolDefinition
@@ -85,6 +85,36 @@ def test_violations_are_counted_by_keyword_and_not_quoted(
     assert value(metrics, 'strictcall_schema_violations_total{keyword="uniqueItems"}') == 6
     assert value(metrics, 'strictcall_schema_violations_total{keyword="json"}') == 1
     assert caplog.messages == ["'f' outside its schema: " + ", ".join(["uniqueItems"] * 5)]
+
+
+def test_a_keyword_that_nobody_knows_is_another(metrics: Metrics) -> None:
+    """No label has a value that a client can make up."""
+    observer_of(metrics).schema_violated("f", [InstanceError("$", "x-mine", "secret")])
+
+    assert value(metrics, 'strictcall_schema_violations_total{keyword="other"}') == 1
+    assert "x-mine" not in metrics.render().decode()
+
+
+def test_a_retry_counts_by_the_keyword_of_its_first_error(metrics: Metrics) -> None:
+    """One retry is one, however much was wrong; what came of all of them is counted by choice."""
+    observer = observer_of(metrics)
+    observer.retried([InstanceError("$.a", "format", ""), InstanceError("$.b", "type", "")])
+    observer.repaired(Repair.REPAIRED)
+
+    assert value(metrics, 'strictcall_schema_retries_total{keyword="format"}') == 1
+    assert value(metrics, 'strictcall_schema_retries_total{keyword="type"}') == 0
+    assert value(metrics, 'strictcall_schema_repairs_total{outcome="repaired"}') == 1
+
+
+def test_what_a_failure_ends_counts_as_failed(metrics: Metrics) -> None:
+    """A choice that is left before any has failed was left by the client."""
+    observer = observer_of(metrics)
+    observer.left()
+    observer.failed()
+    observer.left()
+
+    assert value(metrics, 'strictcall_aborts_total{cause="disconnect"}') == 1
+    assert value(metrics, 'strictcall_aborts_total{cause="failure"}') == 2
 
 
 def test_usage_is_added_by_kind(metrics: Metrics) -> None:
