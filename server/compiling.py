@@ -17,10 +17,10 @@ from server.schema.check import schema_refused
 from server.schema.cost import estimate
 from server.schema.deadline import CompileBusyError, CompileDeadline, Prepared
 from server.schema.document import SchemaError
-from server.schema.fragments import MAX_COUNTED
 from server.schema.limits import SchemaLimits
 from server.schema.plan import SchemaPlanner
 from server.schema.repeats import repeats
+from server.schema.warmup import warm_up_schemas
 from server.vocabulary import Vocabulary
 
 WAY_OUT = "make it simpler: fewer and shorter bounds, patterns and choices"
@@ -39,12 +39,12 @@ def compile_deadline(vocabulary: Vocabulary, planner: SchemaPlanner, *, seconds:
 
 
 def warm_up_tag(planner: SchemaPlanner) -> str:
-    """The mask that costs most when it is new: a string of bounded length.
+    """The masks that cost most when they are new: strings of bounded length, and of every format.
 
-    XGrammar's compiler remembers the parts of a grammar by their structure, and this one has those of every
-    shorter bound in it. Otherwise the first request with a bounded string would wait for seconds.
+    XGrammar's compiler remembers the parts of a grammar by their structure, and these have those of every
+    shorter bound in them. Otherwise the first request with a bounded string would wait for seconds.
     """
-    return compact_tag(planner.plan({"type": "string", "maxLength": MAX_COUNTED}, closed=True).format)
+    return compact_tag(planner.plan({"anyOf": list(warm_up_schemas())}, closed=True).format)
 
 
 def check_form(form: AnswerFormat, limits: SchemaLimits, deadline: CompileDeadline) -> None:

@@ -189,7 +189,7 @@ class Checker:
     def _mask(self, plan: SchemaPlan) -> MaskTrial:
         """The mask, which is kept for the next question: values of one schema come one after the other."""
         if self._compiled is None or self._compiled[0] is not plan:
-            self._compiled = plan, MaskTrial(plan.format, self._tokens)
+            self._compiled = plan, MaskTrial(plan, self._tokens)
         return self._compiled[1]
 
 

@@ -44,20 +44,16 @@ class SchemaError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A node of the document. `dropped` are keywords that somebody else has already dealt with."""
+    """A node of the document. Two are equal that stand in one place."""
 
     pointer: str
     schema: Any = field(compare=False, repr=False)
-    dropped: frozenset[str] = frozenset()
 
     def child(self, *tokens: str | int) -> "Located":
         value = self.schema
         for token in tokens:
             value = value[token]
         return Located("/".join((self.pointer, *map(_escape, tokens))), value)
-
-    def without(self, keyword: str) -> "Located":
-        return Located(self.pointer, self.schema, self.dropped | {keyword})
 
 
 def _escape(token: str | int) -> str:
@@ -105,7 +101,7 @@ class Document:
         """The keywords of a node, which is not a boolean: spelled as in 2020-12, each subschema `Located`."""
         if node.pointer not in self._read:
             self._read[node.pointer] = self._read_afresh(node)
-        return {name: value for name, value in self._read[node.pointer].items() if name not in node.dropped}
+        return self._read[node.pointer]
 
     def _read_afresh(self, node: Located) -> dict[str, Any]:
         keywords = modernise(node.schema, self.draft)
@@ -133,10 +129,11 @@ class Document:
         reference = self._without_base(reference)
         if reference.startswith("#") and (fragment := reference[1:]) and not fragment.startswith("/"):
             return self._anchors.get(unquote(fragment))
-        if not reference.startswith("#"):
-            return None
-        node = self.root
-        for part in reference[1:].split("/")[1:]:
+        return self.descend(self.root, reference[1:]) if reference.startswith("#") else None
+
+    def descend(self, node: Located, pointer: str) -> Located | None:
+        """Follow a JSON pointer, as a URI fragment spells it, from a node; None if it leads to no schema."""
+        for part in pointer.split("/")[1:]:
             token = unquote(part).replace("~1", "/").replace("~0", "~")
             step = _step(node.schema, token)
             if step is None:

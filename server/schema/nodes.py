@@ -10,6 +10,7 @@ nothing here knows JSON's quotes.
 A node allows at least one value: what allows none is None in its place, or absent.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,9 +25,17 @@ class Anything:
 
 @dataclass(frozen=True, slots=True)
 class Literals:
-    """One of these JSON values, each once."""
+    """One of these JSON values, each once.
 
-    values: tuple[Any, ...] = field(hash=False)
+    Compared as texts: to Python, `False` equals 0.
+    """
+
+    values: tuple[Any, ...] = field(compare=False)
+    _texts: tuple[str, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        texts = tuple(json.dumps(value, ensure_ascii=False, default=str) for value in self.values)
+        object.__setattr__(self, "_texts", texts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,24 +4,28 @@ plan = SchemaPlanner().plan({"type": "array", "uniqueItems": True}, closed=True)
 plan.format           # {"type": "grammar", "grammar": "root ::= …"}, a part of a structural tag
 plan.unmasked         # (Unmasked("#", "uniqueItems", "…"), …)
 plan.validator        # checks the finished value against the whole schema
+
+The mask allows only JSON. It allows what the schema does not only where the plan says so, and less than the
+schema in these ways: keys come in the order of the schema, undeclared ones last; whole numbers are not
+spelled `1.0`, and bounded ones have no exponent. A closed plan has, besides, the declared keys only where a
+schema does not speak of others, and where no type is stated, the types that the keywords speak about.
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
 
-import xgrammar
-
+from parsers.spelling import JSON
 from server.request import Schema
+from server.schema.automata.languages import Languages
 from server.schema.check import check_schema, is_tool
 from server.schema.document import Document, SchemaError
-from server.schema.fragments import Fragments
+from server.schema.emit.emit import emit
 from server.schema.instance import InstanceValidator
 from server.schema.limits import DEFAULT_LIMITS, SchemaLimits
-from server.schema.lower import SchemaLowering
-from server.schema.members import TYPES
-from server.schema.prune import prune
+from server.schema.nodes import Values
+from server.schema.normal.facts import KINDS, Kind
+from server.schema.normal.normaliser import Normaliser
 from server.schema.recent import Recent
 from server.schema.unmasked import Unmasked
 
@@ -36,6 +40,10 @@ class Root(Enum):
     OBJECT = "object"
     """The arguments of a call: an object, even where the schema would admit something else."""
 
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        return KINDS if self is Root.ANY else ("object",)
+
 
 @dataclass(frozen=True, slots=True)
 class SchemaPlan:
@@ -47,6 +55,8 @@ class SchemaPlan:
     """The constraints that the format does not hold."""
     validator: InstanceValidator
     """Checks a value against the whole schema, and so also what is unmasked."""
+    values: Values = field(repr=False)
+    """What the format spells, before it is spelled."""
 
     @property
     def exact(self) -> bool:
@@ -61,6 +71,7 @@ class SchemaPlanner:
         self._limits = limits
         self._plans = Recent[tuple[str, bool, Root], SchemaPlan](size=size)
         self._validators = Recent[tuple[str, bool], InstanceValidator](size=size)
+        self._languages = Languages()
 
     def validator(self, schema: Schema, *, param: str, name: str) -> InstanceValidator:
         """Return what checks the values of a schema that itself is right, or raise as `check_schema` does."""
@@ -76,46 +87,27 @@ class SchemaPlanner:
         Raises `SchemaError` if the schema is invalid, over a limit, or has no value at all.
         """
         key = (_text(schema), closed, root)
-        return self._plans.get(
-            key, lambda: plan_schema(schema, closed=closed, root=root, limits=self._limits)
-        )
+        return self._plans.get(key, lambda: self._plan(schema, closed=closed, root=root))
+
+    def _plan(self, schema: Schema, *, closed: bool, root: Root) -> SchemaPlan:
+        document = Document.load(schema, self._limits)
+        validator = InstanceValidator(schema, document.draft)
+        normaliser = Normaliser(document, self._languages, closed=closed)
+        try:
+            values, unmasked = normaliser.values(root.kinds)
+            grammar = emit(values, JSON)
+        except RecursionError:
+            raise SchemaError("#", "the schema is nested too deeply, its references followed") from None
+        if len(grammar) > MAX_GRAMMAR:
+            raise SchemaError(
+                "#", "the mask of the schema would be too large; drop parts of it that are not in use"
+            )
+        return SchemaPlan({"type": "grammar", "grammar": grammar}, unmasked, validator, values)
 
 
-def plan_schema(
-    schema: Schema, *, closed: bool, root: Root = Root.ANY, limits: SchemaLimits = DEFAULT_LIMITS
-) -> SchemaPlan:
+def plan_schema(schema: Schema, *, closed: bool, root: Root = Root.ANY) -> SchemaPlan:
     """Plan a schema afresh; see `SchemaPlanner.plan`."""
-    document = Document.load(schema, limits)
-    validator = InstanceValidator(schema, document.draft)
-    fragments = Fragments(_text(schema))
-    lowering = SchemaLowering(document, fragments, closed=closed)
-    try:
-        lowered = lowering.lower([document.root], TYPES if root is Root.ANY else ("object",))
-        masked, definitions = prune(lowered, lowering.definitions)
-    except RecursionError:
-        raise SchemaError("#", "the schema is nested too deeply, its references followed") from None
-    if masked is None:
-        raise SchemaError("#", "no value satisfies the schema; its constraints contradict each other")
-    grammar = fragments.write(_convert({**masked, "$defs": definitions} if definitions else masked))
-    if len(grammar) > MAX_GRAMMAR:
-        raise SchemaError(
-            "#", "the mask of the schema would be too large; drop parts of it that are not in use"
-        )
-    return SchemaPlan({"type": "grammar", "grammar": grammar}, lowering.ledger.entries(), validator)
-
-
-def _convert(masked: dict[str, Any]) -> str:
-    try:
-        grammar = xgrammar.Grammar.from_json_schema(
-            json.dumps(masked, ensure_ascii=False), any_whitespace=False, strict_mode=False
-        )
-    except RuntimeError as error:
-        raise SchemaError("#", f"the mask cannot hold the schema: {_last_line(error)}") from error
-    return str(grammar)
-
-
-def _last_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[-1]
+    return SchemaPlanner(size=1).plan(schema, closed=closed, root=root)
 
 
 def _text(schema: Schema) -> str:

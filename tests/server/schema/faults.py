@@ -124,7 +124,7 @@ HELD: dict[str, tuple[Any, list[Any], list[Any]]] = {
 }
 
 REFUSED: dict[str, tuple[Any, str, str]] = {
-    "B062": (object_of("x", x={"enum": []}), "#", "no value satisfies the schema"),
+    "B062": (object_of("x", x={"enum": []}), "#/properties/x", "no value satisfies the schema"),
     "B098 anyOf": (object_of("x", x={"anyOf": []}), "#/properties/x/anyOf", "[]"),
     "B098 oneOf": (object_of("x", x={"oneOf": []}), "#/properties/x/oneOf", "[]"),
     "B099 remote": ({"$ref": "https://schemas.example.test/a.json"}, "#", "leads outside the schema"),

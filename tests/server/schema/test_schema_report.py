@@ -41,10 +41,10 @@ def test_what_the_mask_lets_pass_says_why() -> None:
             {
                 "$schema": "http://json-schema.org/draft-07/schema#",
                 "type": "object",
-                "properties": {"a": True, "b": True},
-                "dependencies": {"a": ["b"]},
+                "properties": {"a": {"type": "string"}},
+                "dependencies": {"a": {"not": {"properties": {"a": {"format": "date"}}}}},
             },
-            "dependencies",
+            "not",
         ),
     ],
 )

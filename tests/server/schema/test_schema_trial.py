@@ -1,5 +1,6 @@
 """Values on a mask: the mask chooses how they are spelled, and in which order their keys come."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ PAIR = {
 
 
 def trial(schema: Any, *, closed: bool = True) -> MaskTrial:
-    return MaskTrial(SchemaPlanner().plan(schema, closed=closed).format, byte_tokens())
+    return MaskTrial(SchemaPlanner().plan(schema, closed=closed), byte_tokens())
 
 
 @pytest.mark.parametrize(
@@ -66,8 +67,10 @@ def test_a_wrong_value_with_many_free_keys_is_given_up() -> None:
 
 def test_a_mask_that_cannot_be_compiled_is_a_schema_error() -> None:
     """The caller reads one kind of error, whatever is the matter."""
+    plan = SchemaPlanner().plan(True, closed=False)
+
     with pytest.raises(SchemaError, match="cannot be compiled"):
-        MaskTrial({"type": "grammar", "grammar": "root ::= missing"}, byte_tokens())
+        MaskTrial(replace(plan, format={"type": "grammar", "grammar": "root ::= missing"}), byte_tokens())
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ SAMPLE = Path(os.environ.get("STRICTCALL_SCHEMA_SAMPLE", "tests/data/schemas/sam
 """JSON lines with a `schema` each, such as a sample of JSONSchemaBench."""
 EVERY = 12
 """One in so many schemas of the sample is walked."""
-OPAQUE = ("anyOf", "oneOf", "unevaluatedItems", "unevaluatedProperties")
+OPAQUE = ("anyOf", "oneOf", "contains", "unevaluatedItems", "unevaluatedProperties")
 """Keywords whose errors do not tell which constraint inside was broken."""
 
 

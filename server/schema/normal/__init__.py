@@ -1,0 +1,1 @@
+"""What the keywords of a schema mean together: from a document to the nodes of `server.schema.nodes`."""

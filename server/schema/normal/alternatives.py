@@ -1,0 +1,103 @@
+"""Spell out the choices of a conjunction: a conjunction without choices for each way to decide them.
+
+`{"type": "object", "anyOf": [A, B], "if": C, "then": D}` has four ways at most; those that contradict
+themselves are left out as soon as that shows. Where there are too many, choices are left undecided, the last
+first, and that is noted.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from server.schema.normal.conjunction import Conjunction
+from server.schema.normal.facts import Choice, Fails, Holds, Kinds, Member, Place, Widened
+
+MAX_ALTERNATIVES = 96
+"""Ways to decide several choices of one node."""
+MAX_BRANCHES = 500
+"""Ways to decide one choice that stands alone."""
+MAX_STEPS = 4_000
+"""Branches that are tried for one node."""
+
+
+class Judge(Protocol):
+    """What tells whether a way is one."""
+
+    def is_refuted(self, conjunction: Conjunction) -> bool:
+        """Whether nothing satisfies the conjunction, as far as a look can tell."""
+
+    def clashes(self, branches: Sequence[tuple[Member, ...]], base: Sequence[Member]) -> set[tuple[int, int]]:
+        """The pairs of branches that one value may fit both of, beside what else is known of it."""
+
+
+class _TooManyError(Exception):
+    def __init__(self, place: Place) -> None:
+        super().__init__(place)
+        self.place = place
+
+
+@dataclass(slots=True)
+class _Spread:
+    """One attempt to decide all choices, but for those that are `given_up`."""
+
+    judge: Judge
+    given_up: frozenset[Place]
+    is_overlooked: frozenset[Place]
+    found: list[Conjunction] = field(default_factory=list)
+    steps: int = 0
+
+    def decide(self, conjunction: Conjunction, decided: int) -> None:
+        if not conjunction.choices:
+            self.found.append(conjunction)
+            return
+        choice, rest = conjunction.choices[0], conjunction.without_choice()
+        if choice.place in self.given_up:
+            self._go_on(rest, (Widened(choice.place, "too many combinations with other choices"),), decided)
+            return
+        for branch in self._branches(choice, rest):
+            self.steps += 1
+            if self.steps > MAX_STEPS or len(self.found) >= (MAX_ALTERNATIVES if decided else MAX_BRANCHES):
+                raise _TooManyError(choice.place)
+            self._go_on(rest, branch, decided + 1)
+
+    def _go_on(self, rest: Conjunction, branch: tuple[Member, ...], decided: int) -> None:
+        extended = rest.extended(branch)
+        if extended is not None and not self.judge.is_refuted(extended):
+            self.decide(extended, decided)
+
+    def _branches(self, choice: Choice, rest: Conjunction) -> list[tuple[Member, ...]]:
+        """The branches, each with the others denied that it might hold together with."""
+        if not choice.exclusive:
+            return list(choice.branches)
+        clashing = self.judge.clashes(choice.branches, (Kinds(rest.kinds), *rest.facts))
+        if choice.place in self.is_overlooked and clashing:
+            overlap = Widened(choice.place, "a value may fit several branches")
+            return [(*branch, overlap) for branch in choice.branches]
+        denied: list[list[Member]] = [[] for _ in choice.branches]
+        for one, other in clashing:
+            denied[one] += _denial(choice, other)
+            denied[other] += _denial(choice, one)
+        return [(*branch, *others) for branch, others in zip(choice.branches, denied, strict=True)]
+
+
+def _denial(choice: Choice, index: int) -> list[Member]:
+    holds = choice.branches[index][0]
+    return [Fails(holds.node, holds.scope, choice.place)] if isinstance(holds, Holds) else []
+
+
+def spell_out(conjunction: Conjunction, judge: Judge) -> list[Conjunction]:
+    """The ways to decide the conjunction's choices; none if it contradicts itself."""
+    given_up: set[Place] = set()
+    overlooked: set[Place] = set()
+    while True:
+        spread = _Spread(judge, frozenset(given_up), frozenset(overlooked))
+        try:
+            spread.decide(conjunction, 0)
+        except _TooManyError as error:
+            exclusive = {choice.place for choice in conjunction.choices if choice.exclusive} - overlooked
+            if exclusive:
+                overlooked |= exclusive
+            else:
+                given_up.add(error.place)
+        else:
+            return spread.found

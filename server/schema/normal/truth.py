@@ -1,0 +1,177 @@
+"""Whether a member holds for a value that is known: for the values of `enum`, and for the names of keys.
+
+truth.holds(Holds(document.root), 3)    # asks the same validator that checks finished values
+"""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+from urllib.parse import unquote
+
+import jsonschema_rs
+
+from server.schema.automata import rules
+from server.schema.document import Document
+from server.schema.drafts import with_draft
+from server.schema.normal.facts import (
+    Among,
+    At,
+    Counted,
+    Differs,
+    Either,
+    Fails,
+    Has,
+    Holding,
+    Holds,
+    Kind,
+    Kinds,
+    Lacks,
+    Member,
+    Ruled,
+)
+from server.schema.normal.opening import kinds_of, values_of
+
+_SAYS_NOTHING = frozenset(
+    ("title", "description", "default", "examples", "deprecated", "$comment", "readOnly", "writeOnly")
+)
+_SIMPLE = _SAYS_NOTHING | {"type", "enum", "const"}
+
+
+def kind_of(value: Any) -> Kind:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case int():
+            return "integer"
+        case float():
+            return "integer" if value.is_integer() else "fraction"
+        case Decimal():
+            return "integer" if value == value.to_integral_value() else "fraction"
+        case str():
+            return "string"
+        case list():
+            return "array"
+        case _:
+            return "object"
+
+
+def canonical(value: Any) -> Any:
+    """Equal for values that are equal as JSON: 1 and 1.0 are, 1 and true are not."""
+    match value:
+        case list():
+            return "array", tuple(canonical(item) for item in value)
+        case Mapping():
+            return "object", frozenset((name, canonical(child)) for name, child in value.items())
+        case bool() | str() | None:
+            return kind_of(value), value
+        case _:
+            return "number", Decimal(str(value)) if isinstance(value, float) else Decimal(value)
+
+
+class Truth:
+    """Judges values by the nodes of one document."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._validators: jsonschema_rs.ValidatorMap | None = None
+
+    def holds(self, member: Member, value: Any) -> bool:
+        """Whether the member holds; True where that cannot be told."""
+        match member:
+            case Holds():
+                return self._fits(member, value) is not False
+            case Fails():
+                return self._fits(member, value) is not True
+            case Kinds():
+                return kind_of(value) in member.kinds
+            case Among():
+                return canonical(value) in {canonical(other) for other in member.values}
+            case Differs():
+                return canonical(value) not in {canonical(other) for other in member.values}
+            case Either():
+                return any(self.holds(branch, value) for branch in member.members)
+            case Ruled():
+                return keeps_to(member.rule.limit, value)
+            case _:
+                return self._holds_within(member, value)
+
+    def _holds_within(self, member: Member, value: Any) -> bool:
+        """Facts about objects and arrays."""
+        match member, value:
+            case Has(), Mapping():
+                has = member.name in value
+                return has and (member.value is None or self.holds(member.value, value[member.name]))
+            case Lacks(), Mapping():
+                return member.name not in value
+            case At(), list():
+                return member.index < len(value) and self.holds(member.value, value[member.index])
+            case Counted(kind="object"), Mapping():
+                return is_between(len(value), member.least, member.most)
+            case Counted(kind="array"), list():
+                return is_between(len(value), member.least, member.most)
+            case Holding(), list():
+                matching = sum(self.holds(member.value, item) for item in value)
+                return is_between(matching, member.least, member.most)
+            case _:
+                return True
+
+    def _fits(self, member: Holds | Fails, value: Any) -> bool | None:
+        schema = member.node.schema
+        if isinstance(schema, bool):
+            return schema
+        if schema.keys() <= _SIMPLE:
+            return _fits_simply(schema, value)
+        if self._validators is None:
+            root = with_draft(self._document.root.schema, self._document.draft)
+            self._validators = jsonschema_rs.validator_map_for(root, validate_formats=True, offline=True)
+        validator = self._validators.get(unquote(member.node.pointer))
+        try:
+            return None if validator is None else bool(validator.is_valid(value))
+        except (jsonschema_rs.ValidationError, ValueError):
+            return None
+
+
+def _fits_simply(schema: Mapping[str, Any], value: Any) -> bool:
+    if "type" in schema and kind_of(value) not in kinds_of(schema["type"]):
+        return False
+    listed = (values_of(keyword, schema[keyword]) for keyword in ("enum", "const") if keyword in schema)
+    return all(canonical(value) in map(canonical, values) for values in listed)
+
+
+def keeps_to(limit: rules.Limit, value: Any) -> bool:
+    """Whether a string, or a number, keeps to the limit; other values always do."""
+    asked = _schema_of(limit)
+    return asked is None or bool(jsonschema_rs.is_valid(asked, value, validate_formats=True))
+
+
+def _schema_of(limit: rules.Limit) -> Any:
+    """The limit as a schema; None if no schema says it."""
+    match limit:
+        case rules.LongerOrEqual():
+            return {"minLength": limit.length}
+        case rules.ShorterOrEqual():
+            return {"maxLength": limit.length}
+        case rules.Matches():
+            return {"pattern": limit.pattern}
+        case rules.MatchesNot():
+            return {"if": {"type": "string"}, "then": {"not": {"pattern": limit.pattern}}}
+        case rules.HasFormat():
+            return {"format": limit.name}
+        case rules.AtLeast():
+            return {"exclusiveMinimum" if limit.exclusive else "minimum": _number(limit.bound)}
+        case rules.AtMost():
+            return {"exclusiveMaximum" if limit.exclusive else "maximum": _number(limit.bound)}
+        case rules.MultipleOf():
+            return {"multipleOf": _number(limit.divisor)}
+        case _:
+            return None
+
+
+def _number(value: Decimal) -> int | float:
+    return int(value) if value == int(value) else float(value)
+
+
+def is_between(count: int, least: int, most: int | None) -> bool:
+    return least <= count and (most is None or count <= most)
