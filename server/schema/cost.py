@@ -13,11 +13,13 @@ from typing import Any
 
 PER_CHARACTER = 0.002
 """Milliseconds for a character of the text, literals and all."""
+SMALL_CLASS = 0.2
+"""For each time that a class without the letters of words is gone through, such as `[0-9A-F]`."""
 NARROW_CLASS = 3.0
-"""For each time that a class of some characters, such as `[a-z]`, is gone through."""
+"""For each time that a class of letters is gone through, such as `[a-z]`."""
 WIDE_CLASS = 30.0
 """For each time that a class of nearly all characters is gone through."""
-AGAIN = 0.3
+AGAIN = 0.6
 """The part of its cost that a rule has which is spelled as one before it, the names of other rules aside:
 XGrammar remembers what it has compiled, by structure, but they may differ further down."""
 SCHEMA_CHARACTER = 1.0
@@ -30,9 +32,11 @@ _PARTS = (
 _IN_PATTERN = re.compile(_PARTS, re.DOTALL)
 _IN_GRAMMAR = re.compile(rf'"(?:\\.|[^"\\])*(?:"|\Z)|{_PARTS}', re.DOTALL)
 _CLASSES = {
-    **dict.fromkeys((r"\d", r"\w", r"\s"), NARROW_CLASS),
+    r"\w": NARROW_CLASS,
+    **dict.fromkeys((r"\d", r"\s"), SMALL_CLASS),
     **dict.fromkeys((".", r"\D", r"\W", r"\S"), WIDE_CLASS),
 }
+_LETTERS = re.compile(r"[A-Ma-m]-[N-Zn-z]")
 _WIDE = re.compile(r"\[\^|\\U|\\ud7ff")
 
 
@@ -98,8 +102,14 @@ def _expression(body: str, tokens: re.Pattern[str]) -> tuple[float, str]:
         elif token["close"] and len(groups) > 1:
             last = groups.pop()
         elif token["class"]:
-            last = WIDE_CLASS if _WIDE.search(token[0]) else NARROW_CLASS
+            last = _class_cost(token[0])
         elif tokens is _IN_PATTERN and token[0] in _CLASSES:
             last = _CLASSES[token[0]]
         groups[-1] += last
     return sum(groups), "".join(shape)
+
+
+def _class_cost(characters: str) -> float:
+    if _WIDE.search(characters):
+        return WIDE_CLASS
+    return NARROW_CLASS if _LETTERS.search(characters) else SMALL_CLASS

@@ -28,8 +28,17 @@ MAX_COUNTED = 1_000
 _MAX_INT_DIGITS = 4_000
 """Digits that Python reads as an int; longer numbers are read as decimals."""
 _LONGEST = 10**_MAX_INT_DIGITS - 1
+_LATER_FORMATS = (
+    *("duration", "idn-hostname", "iri", "iri-reference", "json-pointer", "relative-json-pointer"),
+    *("uri-reference", "uri-template", "uuid"),
+)
+"""Formats that draft 4, 6 or 7 does not know. Whoever names one means it, whatever `$schema` stands above."""
 _OPTIONS: Mapping[str, Any] = {
     "validate_formats": True,
+    "formats": {
+        name: jsonschema_rs.validator_for({"format": name}, validate_formats=True).is_valid
+        for name in _LATER_FORMATS
+    },
     "offline": True,
     "pattern_options": jsonschema_rs.FancyRegexOptions(backtrack_limit=100_000),
 }

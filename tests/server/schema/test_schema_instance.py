@@ -82,6 +82,12 @@ def test_keyword_is_spelled_as_in_the_schema(schema: Any, value: Any, keyword: s
         ({"enum": [1]}, 1.0, True),
         ({"multipleOf": 0.01}, 19.99, 19.999),
         ({"format": "date"}, "2024-02-29", "2023-02-29"),
+        (
+            {"$schema": "http://json-schema.org/draft-04/schema#", "format": "uuid"},
+            "0" * 8 + "-0000" * 4 + "0" * 8,
+            "0",
+        ),
+        ({"$schema": "http://json-schema.org/draft-07/schema#", "format": "duration"}, "P1D", "a day"),
         ({"pattern": "^(?=.*\\d)a"}, "a1", "a"),
         ({"pattern": r"^\p{L}$"}, "é", "1"),
         ({"pattern": "^a$"}, "a", "a\n"),
