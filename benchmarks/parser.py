@@ -7,16 +7,19 @@
 
 All texts come in pieces of 4 characters, about a token each. A reader that is linear shows the same
 nanoseconds per byte whatever the size. Where vLLM is installed, its streaming parsers read the same text,
-up to the size that would take them more than `--budget` seconds.
+up to the size that would take them more than `--budget` seconds. With `--markdown`, what is printed is the
+tables of docs/performance.md.
 """
 
 import argparse
 import gc
 import json
 import logging
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 from parsers.events import CallArguments, CallEnd
@@ -181,16 +184,11 @@ def measure_all(parser: StreamingParser, workload: Workload, budget: float) -> I
         yield Row(parser.name, workload.name, size, length, seconds)
 
 
-def print_row(parser: str, rows: Sequence[Row]) -> None:
+def text_row(parser: str, rows: Sequence[Row]) -> str:
     seconds = ["-" if row.cpu_seconds is None else f"{row.cpu_seconds:,.3f}" for row in rows]
     costs = ["-" if row.cpu_seconds is None else f"{row.cpu_seconds / row.bytes * 1e9:,.0f}" for row in rows]
-    print(
-        f"{parser:<20}"
-        + "".join(f"{text:>10}" for text in seconds)
-        + "   "
-        + " ".join(f"{text:>7}" for text in costs),
-        flush=True,
-    )
+    columns = "".join(f"{text:>10}" for text in seconds) + "   " + " ".join(f"{text:>7}" for text in costs)
+    return f"{parser:<20}{columns}"
 
 
 def parsers_of_vllm(chosen: Sequence[Family]) -> Iterator[StreamingParser]:
@@ -201,21 +199,41 @@ def parsers_of_vllm(chosen: Sequence[Family]) -> Iterator[StreamingParser]:
             try:
                 read = vllms(name)
             except ImportError as error:
-                print(f"vLLM's {name} is left out: {error}")
+                print(f"vLLM's {name} is left out: {error}", file=sys.stderr)
             else:
                 yield StreamingParser(f"vLLM {name}", find(family), read, cut_at_tokens)
 
 
+def markdown(rows: Sequence[Row]) -> str:
+    """The rows as the tables of docs/performance.md, one for each workload."""
+    tables = []
+    for workload in dict.fromkeys(row.workload for row in rows):
+        own = [row for row in rows if row.workload == workload]
+        sizes = list(dict.fromkeys(row.size for row in own))
+        lines = [[workload, *sizes, "ns per byte"], ["---"] * (len(sizes) + 2)]
+        parsers = dict.fromkeys(row.parser for row in own)
+        lines += [markdown_cells(parser, [row for row in own if row.parser == parser]) for parser in parsers]
+        tables.append("\n".join(f"| {' | '.join(cells)} |" for cells in lines))
+    return "\n\n".join(tables)
+
+
+def markdown_cells(parser: str, rows: Sequence[Row]) -> list[str]:
+    seconds = ["-" if row.cpu_seconds is None else f"{row.cpu_seconds:,.3f}" for row in rows]
+    costs = [row.cpu_seconds / row.bytes * 1e9 for row in rows if row.cpu_seconds is not None]
+    return [f"`{parser}`", *seconds, f"{min(costs):,.0f} to {max(costs):,.0f}"]
+
+
 def report(parsers: Sequence[StreamingParser], given: argparse.Namespace) -> list[Row]:
-    """Measure and print, line by line."""
+    """Measure and print, line by line: on stderr, where tables are printed in the end."""
+    say = partial(print, flush=True, file=sys.stderr if given.markdown else sys.stdout)
     rows: list[Row] = []
     for workload in workloads(quick=given.quick) if parsers else ():
-        print(f"{workload.name:<20}" + "".join(f"{size:>10}" for size in workload.answers) + "   ns per byte")
+        say(f"{workload.name:<20}" + "".join(f"{size:>10}" for size in workload.answers) + "   ns per byte")
         for parser in parsers:
             measured = list(measure_all(parser, workload, given.budget))
-            print_row(parser.name, measured)
+            say(text_row(parser.name, measured))
             rows += measured
-        print()
+        say("")
     return rows
 
 
@@ -224,6 +242,7 @@ def main() -> None:
     options.add_argument("--families", help="names, with commas between them; all families if not given")
     options.add_argument("--quick", action="store_true", help="leave out the largest sizes")
     options.add_argument("--budget", type=float, default=20, help="CPU seconds that one size may take")
+    options.add_argument("--markdown", action="store_true", help="print the tables of docs/performance.md")
     options.add_argument("--json", type=Path, help="also write the rows to this file")
     given = options.parse_args()
     chosen = [find(name) for name in given.families.split(",")] if given.families else FAMILIES
@@ -231,9 +250,12 @@ def main() -> None:
     rows = report(ours, given)
     # Only now, as its import slows down all that comes after it.
     rows += report(list(parsers_of_vllm(chosen)), given)
-    print(f"CPU seconds. '-': not run, as it would take more than {given.budget:g} s.")
     if given.json:
         given.json.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n", encoding="utf-8")
+    if given.markdown:
+        print(markdown(rows))
+    else:
+        print(f"CPU seconds. '-': not run, as it would take more than {given.budget:g} s.")
 
 
 if __name__ == "__main__":

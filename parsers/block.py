@@ -13,7 +13,6 @@ from collections.abc import Callable
 from enum import Enum
 from io import StringIO
 
-from parsers.arguments.json_lexer import WHITESPACE
 from parsers.arguments.style import CallReader, Name, Progress, Reading, Step, Tools
 from parsers.arguments.unmarked import UnmarkedReader
 from parsers.events import CallArguments, CallBegin, CallEnd, Content, Event, Malformed, Reason
@@ -26,8 +25,6 @@ class _State(Enum):
     """Where a call may stand, the first of the block or another."""
     CALL = "call"
     """Inside a call."""
-    BEHIND = "behind"
-    """Behind the only call of a block that nothing ends."""
     END = "end"
     """Where no further call stands: the end marker, if the model wrote one."""
     BROKEN = "broken"
@@ -44,10 +41,11 @@ class Block:
 
     def __init__(self, syntax: CallSyntax, tools: Tools, *, first_index: int, begin: str) -> None:
         self.rest = ""
+        self.next_index = first_index
+        """That of the next call that begins."""
         self._syntax = syntax
         self._tools = tools
         self._begin = begin
-        self._next_index = first_index
         self._state = _State.BEFORE
         self._buffer = ""
         self._events: list[Event] = []
@@ -67,6 +65,11 @@ class Block:
     @property
     def over(self) -> bool:
         return self._state is _State.OVER
+
+    @property
+    def surplus(self) -> tuple[str, ...]:
+        """What behind the block is no text, though nothing has begun that it would end."""
+        return self._syntax.surplus if self._ended else ()
 
     def read(self, text: str) -> list[Event]:
         """Read on, until the text or the block ends."""
@@ -116,8 +119,6 @@ class Block:
                 return self._read_call()
             case _State.BROKEN:
                 return self._read_broken()
-            case _State.BEHIND:
-                return self._read_behind()
             case _:
                 return self._read_end()
 
@@ -158,8 +159,8 @@ class Block:
     def _say(self, step: Step) -> None:
         if isinstance(step, Name):
             if step.text in self._tools:
-                self._index = self._next_index
-                self._next_index += 1
+                self._index = self.next_index
+                self.next_index += 1
                 self._events.append(CallBegin(self._index, step.text, step.id))
             else:
                 self._fault = Reason.UNKNOWN_TOOL
@@ -177,25 +178,8 @@ class Block:
         if not self._syntax.ends_with_its_call:
             return self._await_call()
         self._pay("")
-        self._raw = _buffer_of("")
         self._ended += 1
-        self._state = _State.BEHIND
-        return True
-
-    def _read_behind(self) -> bool:
-        """The block is over, but for markup that is written once too often."""
-        surplus = self._syntax.style.surplus
-        blank = len(self._buffer) - len(self._buffer.lstrip(WHITESPACE))
-        self._raw.write(self._buffer[:blank])
-        self._buffer = self._buffer[blank:]
-        if not self._buffer or may_become(self._buffer, surplus):
-            return False
-        again = next(filter(self._buffer.startswith, surplus), "")
-        if not again:
-            return self._leave(self._raw.getvalue() + self._buffer)
-        self._raw = _buffer_of("")
-        self._buffer = self._buffer[len(again) :]
-        return True
+        return self._leave(self._buffer)
 
     def _await_call(self) -> bool:
         """A call is over, well or not: another may follow."""

@@ -26,17 +26,17 @@ feed. Work is linear in the text, and what is held back between two feeds is nev
 """
 
 from collections import deque
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from enum import Enum
 
 from parsers.arguments.json_lexer import WHITESPACE
 from parsers.arguments.style import Schema, Tools
 from parsers.block import Block
-from parsers.events import CallArguments, CallBegin, CallEnd, Content, Event, Malformed, Reasoning
+from parsers.events import Event, Malformed, Reason
 from parsers.form import FormText
 from parsers.markers import first_marker, held_tail, may_become
 from parsers.pieces import in_pieces
-from parsers.prose import Prose
+from parsers.prose import AnswerProse
 from parsers.syntax import CallInside, CallSyntax, Span
 
 _NO_SPAN = Span("", "")
@@ -58,6 +58,8 @@ class _State(Enum):
     """After a call marker in a reasoning span: only the end tells what it is."""
     BLOCK = "block"
     """Behind a call's begin marker."""
+    BEHIND = "behind"
+    """Behind a block of calls, where its end may be written once more."""
 
 
 class Parser:
@@ -93,17 +95,14 @@ class Parser:
         self._events: list[Event] = []
         self._calls = 0
         self._block = Block(self._syntax, self._tools, first_index=0, begin="")
-        self._reasoning = Prose(Reasoning)
-        self._content = Prose(Content)
-        self._prose = self._content
-        """Where text outside calls goes now."""
+        self._prose = AnswerProse()
         if span and opens_reasoning:
-            self._enter_span()
+            self._prose.enter_reasoning()
 
     @property
     def in_reasoning(self) -> bool:
         """Whether the end of what was fed stands in the reasoning span, by what is known so far."""
-        return self._prose is self._reasoning
+        return self._prose.in_reasoning
 
     def feed(self, text: str) -> list[Event]:
         """Read the next piece of the answer."""
@@ -124,13 +123,19 @@ class Parser:
             self._release_held()
             self._read_input()
         if self._state is _State.BLOCK:
-            self._say(self._block.finish(truncated=truncated))
-        for piece in self._form.finish():
+            self._events += self._prose.around(self._block.finish(truncated=truncated))
+        cut = self._buffer if truncated and self._is_cut_marker() else ""
+        for piece in (*self._form.finish(), *self._held, self._buffer.removesuffix(cut)):
             self._events += self._prose.add(piece)
-        for piece in (*self._held, self._buffer):
-            self._events += self._prose.add(piece)
+        if cut:
+            self._events += self._prose.around([Malformed(cut, Reason.TRUNCATED)])
         self._events += self._prose.release()
         return self._take_events()
+
+    def _is_cut_marker(self) -> bool:
+        """Whether the text ends within a call's marker. Punctuation alone may begin anything."""
+        markers = () if self.in_reasoning or not self._tools else self._syntax.markers
+        return may_become(self._buffer, markers) and any(map(str.isalnum, self._buffer))
 
     def _take_events(self) -> list[Event]:
         events, self._events = self._events, []
@@ -151,6 +156,8 @@ class Parser:
                 return self._read_text()
             case _State.HELD:
                 return self._read_held()
+            case _State.BEHIND:
+                return self._read_behind()
             case _State.FIRST:
                 return self._read_first()
             case _State.CHOICE:
@@ -164,32 +171,24 @@ class Parser:
         taken, self._buffer = self._buffer[:length], self._buffer[length:]
         return taken
 
-    def _enter_span(self) -> None:
-        self._prose.drop()
-        self._prose = self._reasoning
-        self._prose.follow_marker()
-
-    def _leave_span(self) -> None:
-        self._prose.drop()
-        self._prose = self._content
-        self._prose.follow_marker()
+    def _pass_blank(self) -> None:
+        blank = len(self._buffer) - len(self._buffer.lstrip(WHITESPACE))
+        self._events += self._prose.add(self._take(blank))
 
     def _read_start(self) -> bool:
         begin = self._span.begin
-        blank = len(self._buffer) - len(self._buffer.lstrip(WHITESPACE))
-        self._prose.add(self._take(blank))
+        self._pass_blank()
         if may_become(self._buffer, (begin,)):
             return False
         if self._buffer.startswith(begin):
             # Written even where the prompt has opened the span, by some models.
             self._take(len(begin))
-            self._enter_span()
+            self._prose.enter_reasoning()
         self._state = _State.TEXT if self.in_reasoning else self._content_state
         return True
 
     def _read_first(self) -> bool:
-        blank = len(self._buffer) - len(self._buffer.lstrip(WHITESPACE))
-        self._events += self._prose.add(self._take(blank))
+        self._pass_blank()
         if not self._buffer or may_become(self._buffer, self._syntax.openers):
             return False
         self._state = _State.TEXT
@@ -198,8 +197,7 @@ class Parser:
         return True
 
     def _read_choice(self) -> bool:
-        blank = len(self._buffer) - len(self._buffer.lstrip(WHITESPACE))
-        self._events += self._prose.add(self._take(blank))
+        self._pass_blank()
         if not self._buffer or may_become(self._buffer, (*self._dropped, *self._syntax.markers)):
             return False
         if mark := next(filter(self._buffer.startswith, self._dropped), ""):
@@ -219,7 +217,6 @@ class Parser:
     def _drop(self, mark: str) -> None:
         """Read a mark that is no part of the content."""
         self._take(len(mark))
-        self._prose.drop()
         self._prose.follow_marker()
 
     def _begin_block(self, begin: str) -> None:
@@ -240,7 +237,7 @@ class Parser:
             return False
         if self.in_reasoning and marker == self._span.end:
             self._take(len(marker))
-            self._leave_span()
+            self._prose.leave_reasoning()
             self._state = self._content_state
         elif marker in self._dropped:
             self._drop(marker)
@@ -262,7 +259,7 @@ class Parser:
             self._events += self._prose.add(piece)
         self._held.clear()
         self._take(len(marker))
-        self._leave_span()
+        self._prose.leave_reasoning()
         self._state = self._content_state
         return True
 
@@ -274,29 +271,22 @@ class Parser:
 
     def _read_block(self) -> bool:
         text, self._buffer = self._buffer, ""
-        self._say(self._block.read(text))
+        self._events += self._prose.around(self._block.read(text))
         if self._block.over:
+            self._calls = self._block.next_index
             is_form = self._in_form and not self._syntax.begin and not self._calls
-            self._state = _State.FORM if is_form else _State.TEXT
+            self._state = _State.FORM if is_form else _State.BEHIND
             self._input.extendleft(reversed(in_pieces(self._block.rest)))
         return False
 
-    def _say(self, events: Iterable[Event]) -> None:
-        """Pass on what a block said, with the text around it."""
-        for event in events:
-            if isinstance(event, CallArguments):
-                self._events.append(event)
-                continue
-            if isinstance(event, Content):
-                self._events += self._prose.add(event.text)
-                continue
-            if isinstance(event, CallBegin):
-                self._calls += 1
-                self._prose.drop()
-                self._prose = self._content
-            elif isinstance(event, Malformed) and event.index is None:
-                self._events += self._prose.release()
-                self._prose = self._content
-            self._events.append(event)
-            if isinstance(event, CallEnd | Malformed) and event.index is not None:
-                self._prose.follow_call()
+    def _read_behind(self) -> bool:
+        surplus = self._block.surplus
+        self._pass_blank()
+        if not self._buffer or may_become(self._buffer, surplus):
+            return False
+        if again := next(filter(self._buffer.startswith, surplus), ""):
+            self._take(len(again))
+            self._prose.follow_call()
+        else:
+            self._state = _State.TEXT
+        return True

@@ -7,11 +7,11 @@ prose.add("\nDone.\n")  # [Content("\nDone.")]
 prose.release()          # [Content("\n")]
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import Enum
 
 from parsers.arguments.json_lexer import WHITESPACE
-from parsers.events import Content, Event, Reasoning
+from parsers.events import CallArguments, CallBegin, CallEnd, Content, Event, Malformed, Reasoning
 
 
 class _Before(Enum):
@@ -69,3 +69,62 @@ class Prose:
         """A call has just been read: whitespace is dropped, unless text follows it."""
         self._held.clear()
         self._before = _Before.CALL
+
+
+class AnswerProse:
+    """The text of an answer around its calls: reasoning while in the span, and content else."""
+
+    __slots__ = ("_content", "_now", "_reasoning")
+
+    def __init__(self) -> None:
+        self._reasoning = Prose(Reasoning)
+        self._content = Prose(Content)
+        self._now = self._content
+
+    @property
+    def in_reasoning(self) -> bool:
+        return self._now is self._reasoning
+
+    def enter_reasoning(self) -> None:
+        self._change(self._reasoning)
+
+    def leave_reasoning(self) -> None:
+        self._change(self._content)
+
+    def _change(self, prose: Prose) -> None:
+        self._now.drop()
+        self._now = prose
+        self._now.follow_marker()
+
+    def add(self, text: str) -> list[Event]:
+        return self._now.add(text)
+
+    def release(self) -> list[Event]:
+        return self._now.release()
+
+    def follow_marker(self) -> None:
+        self._now.follow_marker()
+
+    def follow_call(self) -> None:
+        self._now.follow_call()
+
+    def around(self, events: Iterable[Event]) -> list[Event]:
+        """The events of a block of calls, with the text around them. A call ends the reasoning."""
+        said: list[Event] = []
+        for event in events:
+            if isinstance(event, CallArguments):
+                said.append(event)
+                continue
+            if isinstance(event, Content):
+                said += self._now.add(event.text)
+                continue
+            if isinstance(event, CallBegin):
+                self._now.drop()
+                self._now = self._content
+            elif isinstance(event, Malformed) and event.index is None:
+                said += self._now.release()
+                self._now = self._content
+            said.append(event)
+            if isinstance(event, CallEnd | Malformed) and event.index is not None:
+                self._now.follow_call()
+        return said

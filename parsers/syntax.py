@@ -106,6 +106,13 @@ class CallSyntax:
         return text[end:]
 
     @property
+    def surplus(self) -> tuple[str, ...]:
+        """What models may write behind a block of calls though nothing has begun that it would end."""
+        if self.ends_with_its_call:
+            return self.style.surplus
+        return (self.end,) if self.end else ()
+
+    @property
     def ends_with_its_call(self) -> bool:
         """Whether a block is over with its first call: nothing marks its end, nor another call in it."""
         return bool(self.begin) and not self.end and not self.style.opening and self.joint is None

@@ -16,7 +16,7 @@ from parsers.arguments.json_lexer import DEEPEST, WHITESPACE
 from parsers.arguments.json_text import is_json, quoted, write_json
 from parsers.arguments.style import Name, Progress
 from parsers.events import Reason
-from parsers.markers import first_marker, held_tail, may_become
+from parsers.markers import TAG_STARTS, first_marker, held_tail, may_become
 
 if TYPE_CHECKING:
     from parsers.arguments.literal_call import LiteralCall
@@ -68,6 +68,8 @@ class LiteralReader(BufferedReader):
         self._text_ends = TextEnds(())
         self._after_text = self._read_next
         self._closers: list[tuple[str, str]] = []
+        self._depth = 0
+        """How many brackets are open in a call that is wrong."""
 
     # The name.
 
@@ -111,6 +113,48 @@ class LiteralReader(BufferedReader):
         self.mode = self._read_first
 
     def _break(self) -> bool:
+        """The call is wrong. What follows is read only to find its end, so that its siblings are not lost."""
+        self.fault = Reason.BAD_MARKUP
+        self._depth = len(self._closers)
+        self.mode = self._skip_text if self.mode == self._read_text else self._skip
+        return True
+
+    def _skip(self) -> bool:
+        """In a call that is wrong: it ends where its brackets do."""
+        for at, char in enumerate(self.buffer):
+            if char in TAG_STARTS:
+                return self._give_up(at)
+            self._depth += (char in "([{") - (char in ")]}")
+            if not self._depth:
+                self.take(at + 1)
+                return self.end(Progress.COMPLETE, Reason.BAD_MARKUP)
+            if char in self._quotes:
+                self.take(at + 1)
+                self._quote = char
+                self.mode = self._skip_text
+                return True
+        self.take(len(self.buffer))
+        return False
+
+    def _skip_text(self) -> bool:
+        """In a call that is wrong, between quotes, where brackets are text."""
+        escape = ("\\",) if self._escapes else ()
+        at, marker = first_marker(self.buffer, (self._quote, *escape, *TAG_STARTS))
+        self.take(at if marker else len(self.buffer))
+        if marker in TAG_STARTS:
+            return self._give_up(0)
+        if marker == self._quote:
+            self.take(len(marker))
+            self.mode = self._skip
+            return True
+        if len(self.buffer) < 2:
+            return False
+        self.take(1 if self.buffer[1] in TAG_STARTS else 2)
+        return True
+
+    def _give_up(self, at: int) -> bool:
+        """A tag in a call that is wrong may be where it ended: an apostrophe is no quote."""
+        self.take(at)
         return self.end(Progress.BROKEN, Reason.BAD_MARKUP)
 
     def _read_first(self) -> bool:

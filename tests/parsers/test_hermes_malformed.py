@@ -2,7 +2,7 @@
 
 import pytest
 
-from parsers.events import CallArguments, CallBegin, CallEnd, Content, Malformed, Reason
+from parsers.events import CallArguments, CallBegin, CallEnd, Content, Malformed, Reason, Reasoning
 from tests.parsers.reading import events_of, read
 
 MALFORMED = {
@@ -176,3 +176,21 @@ def test_marker_cut_off_behind_is_a_truncated_call() -> None:
     """Where the budget ended right behind a begin marker, it opened a call."""
     for text in ("<tool_call>", "<tool_call>\n", "<tool_call>\n```json\n"):
         assert events_of(text, truncated=True) == [Malformed(text, Reason.TRUNCATED)]
+
+
+@pytest.mark.parametrize("before", ["", "Sure.", '<tool_call>{"name": "g"}</tool_call>'])
+def test_marker_cut_off_within_is_a_truncated_call(before: str) -> None:
+    """Where the budget ended within a begin marker, it opened a call; where the model ended, it is text."""
+    whole, cut, ended = (read(before), read(before + "<tool_ca", truncated=True), read(before + "<tool_ca"))
+
+    assert [(each.raw, each.reason) for each in cut.malformed] == [("<tool_ca", Reason.TRUNCATED)]
+    assert (cut.content, cut.calls) == (whole.content, whole.calls)
+    assert (ended.content, ended.calls, ended.malformed) == (whole.content + "<tool_ca", whole.calls, [])
+
+
+def test_only_the_beginning_of_a_call_s_marker_is_a_truncated_call() -> None:
+    """Punctuation may begin anything, no other marker opens a call, and without tools there is none."""
+    for text in ("a <", "a </tool_", "a <thin"):
+        assert events_of(text, truncated=True) == [Content(text)]
+    assert events_of("a <tool_", (), truncated=True) == [Content("a <tool_")]
+    assert events_of("a <tool_", truncated=True, opens_reasoning=True) == [Reasoning("a <tool_")]

@@ -141,3 +141,15 @@ def test_malformed_call_ends_a_span_that_is_never_closed() -> None:
         Malformed("<tool_call>{'name'}</tool_call>", Reason.BAD_JSON),
         Content(" So."),
     ]
+
+
+@pytest.mark.parametrize("again", ["</tool_call>", "\n</tool_call>\n</tool_call>\n"])
+def test_end_marker_that_is_written_again_behind_a_call_is_dropped(again: str) -> None:
+    """It ends nothing. Behind a block of no call, and behind text, it is as exact as all text."""
+    call = '<tool_call>{"name": "f"}</tool_call>'
+
+    assert read(call + again) == Answer("", "", [("f", "{}")])
+    assert read(f"{call}{again}{call}") == Answer("", "", [("f", "{}"), ("f", "{}")])
+    assert read(call + again + "Done.").content.lstrip() == "Done."
+    assert read(f"{call} Done.{again}.").content == f" Done.{again}."
+    assert read(f"<tool_call></tool_call>{again}.").content == f"<tool_call></tool_call>{again}."

@@ -9,6 +9,7 @@ import xgrammar as xgr
 from parsers.arguments.style import Call, CallableTool
 from parsers.events import Reason
 from parsers.families.gemma4 import GEMMA4
+from parsers.families.lfm2 import LFM2
 from parsers.families.llama4_pythonic import LLAMA4_PYTHONIC
 from parsers.family import Family, write_call
 from tests.parsers.reading import Answer, read
@@ -182,3 +183,34 @@ def test_mask_lets_no_longer_bare_key_pass_than_is_read() -> None:
     assert accepts(GEMMA4, {"kind": None, "any": {key: 1}})
     assert not accepts(GEMMA4, {"kind": None, "any": {key + "k": 1}})
     assert read(write_call(GEMMA4, "f", {key: 1}), family=GEMMA4).calls == [("f", json.dumps({key: 1}))]
+
+
+BROKEN_IN_A_LIST = {
+    "bad word": "f(a=x)",
+    "positional argument": "f('x', [1, (2)])",
+    "text that holds brackets and a call": """f(x, a="b)], h(", c='\\'), h(d=1)')""",
+    "bad escape": r"f(a='\Uffffffff), h()')",
+    "no colon": "f(a={'k' 1}, b=(2, [3]))",
+}
+
+
+@pytest.mark.parametrize("family", [LLAMA4_PYTHONIC, LFM2], ids=lambda family: family.name)
+@pytest.mark.parametrize("broken", BROKEN_IN_A_LIST.values(), ids=BROKEN_IN_A_LIST.keys())
+def test_calls_beside_a_broken_one_are_kept(family: Family, broken: str) -> None:
+    """A call that is wrong ends where its brackets do, and what stands in quotes in it is no call."""
+    text = family.write_calls([("g", {"a": 1}), ("g", {"a": 2})])
+    answer = read(text.replace(", g(", f", {broken}, g("), family=family)
+
+    assert answer.calls == [("g", '{"a": 1}'), ("g", '{"a": 2}')]
+    assert [(each.raw, each.reason) for each in answer.malformed] == [(f", {broken}", Reason.BAD_MARKUP)]
+    assert answer.content == ""
+
+
+@pytest.mark.parametrize("broken", ["f(it's), g()", "f(a=[1), g()", "f(x, a='\\"])
+def test_broken_call_without_an_end_is_over_with_its_block(broken: str) -> None:
+    """An apostrophe is no quote: the block's own marker ends what nothing else does."""
+    text = f"<|tool_call_start|>[{broken}]<|tool_call_end|>"
+    answer = read(text + "Done." + LFM2.write_calls([("h", {})]), family=LFM2)
+
+    assert [(each.raw, each.reason) for each in answer.malformed] == [(text, Reason.BAD_MARKUP)]
+    assert (answer.calls, answer.content) == ([("h", "{}")], "Done.")
