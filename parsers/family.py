@@ -13,6 +13,7 @@ Nothing outside a family's own record tells one family from another.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol
 
 from parsers.answer_parser import AnswerParser
@@ -21,7 +22,7 @@ from parsers.call_ids import CallIdForm
 from parsers.formats import Format
 from parsers.grammar import structural_tag, with_envelopes
 from parsers.machine import Parser
-from parsers.marker_tokens import MarkerTokenParser, as_letters
+from parsers.marker_tokens import told_from_text
 from parsers.syntax import CallSyntax, Envelope, Span
 from parsers.write import write_calls
 
@@ -128,11 +129,8 @@ class MarkedFamily:
         in_form: bool = False,
         tokens: Collection[str] = (),
     ) -> AnswerParser:
-        if not tokens:
-            return _machine(self, tools, opens_reasoning=opens_reasoning, in_form=in_form)
-        letters = as_letters(tokens)
-        machine = _machine(letters.within(self), tools, opens_reasoning=opens_reasoning, in_form=in_form)
-        return MarkerTokenParser(machine, letters)
+        machine = partial(_machine, tools=tools, opens_reasoning=opens_reasoning, in_form=in_form)
+        return told_from_text(tokens, self, machine)
 
     def structural_tag(
         self,

@@ -10,6 +10,7 @@ order; the interface is that of all families. The control strings are tokens of 
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from parsers.answer_parser import AnswerParser
@@ -19,7 +20,7 @@ from parsers.formats import Format
 from parsers.harmony_marks import MARKS, Marks
 from parsers.harmony_mask import harmony_tag
 from parsers.harmony_parser import HarmonyParser
-from parsers.marker_tokens import MarkerTokenParser, as_letters
+from parsers.marker_tokens import told_from_text
 from parsers.syntax import CallSyntax, Span
 from parsers.write import write_calls
 
@@ -52,12 +53,8 @@ class HarmonyFamily:
         in_form: bool = False,
         tokens: Collection[str] = (),
     ) -> AnswerParser:
-        if not tokens:
-            return HarmonyParser(self.marks, tools, opens_reasoning=opens_reasoning, in_form=in_form)
-        letters = as_letters(tokens)
-        marks = letters.within(self.marks)
-        machine = HarmonyParser(marks, tools, opens_reasoning=opens_reasoning, in_form=in_form)
-        return MarkerTokenParser(machine, letters)
+        machine = partial(HarmonyParser, tools=tools, opens_reasoning=opens_reasoning, in_form=in_form)
+        return told_from_text(tokens, self.marks, machine)
 
     def structural_tag(
         self,

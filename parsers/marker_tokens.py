@@ -10,7 +10,7 @@ marker. What the machine says has the marker's own text again.
 """
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TypeVar, cast
 
@@ -79,6 +79,16 @@ def as_letters(markers: Collection[str]) -> MarkerLetters:
     """A letter for each of the markers, of which no family has as many as there are letters."""
     longest_first = sorted(set(markers), key=lambda marker: (-len(marker), marker))
     return MarkerLetters(tuple(zip(longest_first, LETTERS, strict=False)))
+
+
+def told_from_text(
+    tokens: Collection[str], record: Record, machine: Callable[[Record], AnswerParser]
+) -> AnswerParser:
+    """The `machine` that reads by the record, with the tokens told from text that only spells them."""
+    if not tokens:
+        return machine(record)
+    letters = as_letters(tokens)
+    return MarkerTokenParser(machine(letters.within(record)), letters)
 
 
 def spellings(record: object) -> Iterator[str]:

@@ -133,7 +133,7 @@ class NamedJsonReader(BufferedReader):
         """Before the call: what the one before it may have left, then the opening."""
         opening, closing = self._style.opening, self._style.closing
         self.skip(_AROUND)
-        if may_become(self.buffer, (opening, closing)):
+        if not self.buffer or may_become(self.buffer, (opening, closing)):
             return False
         if closing and self.buffer.startswith(closing):
             self.take(len(closing))

@@ -15,6 +15,7 @@ KIMI = "<|tool_call_begin|>%s<|tool_call_end|>"
 SECTION = f"<|tool_calls_section_begin|>{KIMI}<|tool_calls_section_end|>"
 
 WELL_READ = {
+    "fence before the name": (MISTRAL_V13, '[TOOL_CALLS] ``` f[ARGS]{"a": 1}'),
     "space before the arguments": (MISTRAL_V13, '[TOOL_CALLS] f [ARGS] {"a": 1}'),
     "no marker before the arguments": (MISTRAL_V13, '[TOOL_CALLS]f{"a": 1}'),
     "an id": (MISTRAL_V11, '[TOOL_CALLS]f[CALL_ID]x1[ARGS]{"a": 1}'),
