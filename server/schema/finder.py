@@ -19,6 +19,8 @@ UNIONS = ("anyOf", "oneOf")
 _BY_THE_WHOLE = frozenset(("$dynamicRef", "$recursiveRef", "unevaluatedItems", "unevaluatedProperties"))
 """Keywords by which a branch means something else when it is looked at by itself."""
 _BASES = ("$id", "id")
+_METASCHEMAS = "://json-schema.org/"
+"""What references to metaschemas have in them: the unions there are not the schema's own."""
 _ROOT = "strictcall://schema/root"
 
 
@@ -67,7 +69,8 @@ def can_find(schema: Any) -> bool:
     while pending:
         part = pending.pop()
         if isinstance(part, dict):
-            if not _BY_THE_WHOLE.isdisjoint(part) or any(isinstance(part.get(base), str) for base in _BASES):
+            has_base = any(isinstance(part.get(base), str) for base in _BASES)
+            if has_base or not _BY_THE_WHOLE.isdisjoint(part) or _METASCHEMAS in str(part.get("$ref")):
                 return False
             pending += part.values()
         elif isinstance(part, list):

@@ -33,7 +33,7 @@ _LATER_FORMATS = (
     *("uri-reference", "uri-template", "uuid"),
 )
 """Formats that draft 4, 6 or 7 does not know. Whoever names one means it, whatever `$schema` stands above."""
-_OPTIONS: Mapping[str, Any] = {
+OPTIONS: Mapping[str, Any] = {
     "validate_formats": True,
     "formats": {
         name: jsonschema_rs.validator_for({"format": name}, validate_formats=True).is_valid
@@ -101,9 +101,9 @@ class InstanceValidator:
         self._finder = None
         self._says_where = True
         try:
-            self._validator = jsonschema_rs.validator_for(self._schema, **_OPTIONS)
+            self._validator = jsonschema_rs.validator_for(self._schema, **OPTIONS)
             if can_find(schema):
-                self._finder = Finder(self._schema, _OPTIONS)
+                self._finder = Finder(self._schema, OPTIONS)
             else:
                 # Without the finder, a tree of unions would be tried in every way.
                 self._says_where = not is_recursive(Document(schema, draft))

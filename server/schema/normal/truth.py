@@ -5,14 +5,15 @@ truth.holds(Holds(document.root), 3)    # asks the same validator that checks fi
 
 from collections.abc import Mapping
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
-from urllib.parse import unquote
 
 import jsonschema_rs
 
 from server.schema.automata import rules
-from server.schema.document import Document
+from server.schema.document import Document, Located
 from server.schema.drafts import with_draft
+from server.schema.instance import OPTIONS
 from server.schema.normal.facts import (
     Among,
     At,
@@ -34,6 +35,7 @@ from server.schema.normal.opening import kinds_of, values_of
 _SAYS_NOTHING = frozenset(
     ("title", "description", "default", "examples", "deprecated", "$comment", "readOnly", "writeOnly")
 )
+_REFERENCES = frozenset(("$ref", "$dynamicRef", "$recursiveRef"))
 _SIMPLE = _SAYS_NOTHING | {"type", "enum", "const"}
 
 
@@ -75,7 +77,16 @@ class Truth:
 
     def __init__(self, document: Document) -> None:
         self._document = document
-        self._validators: jsonschema_rs.ValidatorMap | None = None
+        self._validators: dict[Located, jsonschema_rs.Validator | None] = {}
+        root = document.root.schema
+        identifier = root.get(document.draft.id_keyword) if isinstance(root, dict) else None
+        has_address = isinstance(identifier, str) and "://" in identifier
+        self._base = str(identifier).partition("#")[0] if has_address else "urn:strictcall:schema"
+
+    @cached_property
+    def _registry(self) -> jsonschema_rs.Registry:
+        root = with_draft(self._document.root.schema, self._document.draft)
+        return jsonschema_rs.Registry([(self._base, root)], retriever=_fetch_nothing)
 
     def holds(self, member: Member, value: Any) -> bool:
         """Whether the member holds; True where that cannot be told."""
@@ -123,14 +134,43 @@ class Truth:
             return schema
         if schema.keys() <= _SIMPLE:
             return _fits_simply(schema, value)
-        if self._validators is None:
-            root = with_draft(self._document.root.schema, self._document.draft)
-            self._validators = jsonschema_rs.validator_map_for(root, validate_formats=True, offline=True)
-        validator = self._validators.get(unquote(member.node.pointer))
+        if member.node not in self._validators:
+            self._validators[member.node] = self._validator(member.node)
+        validator = self._validators[member.node]
         try:
             return None if validator is None else bool(validator.is_valid(value))
         except (jsonschema_rs.ValidationError, ValueError):
             return None
+
+    def _validator(self, node: Located) -> jsonschema_rs.Validator | None:
+        """The node's own validator; None if it cannot be told what the node means by itself."""
+        draft = self._document.draft
+        if not _refers(node.schema):
+            schema = with_draft(node.schema, draft)
+        else:
+            schema = {"$schema": draft.uri, "$ref": self._base + node.pointer}
+        try:
+            return jsonschema_rs.validator_for(schema, registry=self._registry, **OPTIONS)
+        except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError):
+            return None
+
+
+def _refers(value: Any) -> bool:
+    """Whether a reference stands anywhere in a schema."""
+    pending = [value]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, dict):
+            if not _REFERENCES.isdisjoint(part):
+                return True
+            pending += part.values()
+        elif isinstance(part, list):
+            pending += part
+    return False
+
+
+def _fetch_nothing(uri: str) -> Any:
+    raise ValueError(f"{uri} is not part of the schema, and nothing is fetched")
 
 
 def _fits_simply(schema: Mapping[str, Any], value: Any) -> bool:
@@ -143,7 +183,7 @@ def _fits_simply(schema: Mapping[str, Any], value: Any) -> bool:
 def keeps_to(limit: rules.Limit, value: Any) -> bool:
     """Whether a string, or a number, keeps to the limit; other values always do."""
     asked = _schema_of(limit)
-    return asked is None or bool(jsonschema_rs.is_valid(asked, value, validate_formats=True))
+    return asked is None or bool(jsonschema_rs.is_valid(asked, value, **OPTIONS))
 
 
 def _schema_of(limit: rules.Limit) -> Any:

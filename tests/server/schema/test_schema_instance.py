@@ -93,6 +93,7 @@ def test_keyword_is_spelled_as_in_the_schema(schema: Any, value: Any, keyword: s
         ({"pattern": "^a$"}, "a", "a\n"),
         ({"pattern": "^\\d$"}, "3", "٣"),
         ({"maxLength": 1}, "😀", "ab"),
+        ({"$ref": "https://json-schema.org/draft/2020-12/schema"}, {"type": "string"}, {"type": "strin"}),
     ],
     ids=lambda value: repr(value)[:30] if not isinstance(value, int) or value < 10**9 else "huge",
 )
