@@ -12,6 +12,7 @@ from server.schema.bounds import check_bounds
 from server.schema.document import Document, Located, SchemaError
 from server.schema.instance import InstanceValidator
 from server.schema.limits import DEFAULT_LIMITS, SchemaLimits
+from server.schema.normal.resources import Resources
 
 
 def check_schema(
@@ -68,17 +69,17 @@ def _kind(value: Any) -> str:
 
 def _check_references(document: Document) -> None:
     """Say where a reference fails; the validator, which also refuses it, says only that it does."""
-    for node in document.walk():
+    resources = Resources(document)
+    for node in () if document.has_embedded_resources else document.walk():
         reference = node.schema.get("$ref") if isinstance(node.schema, dict) else None
-        if not isinstance(reference, str) or document.has_embedded_resources:
+        if not isinstance(reference, str) or resources.target(reference, node) is not None:
             continue
-        if not reference.startswith("#"):
-            if not _is_known(reference):
-                raise SchemaError(
-                    node.pointer, f"the reference {reference!r} leads outside the schema; copy it into $defs"
-                )
-        elif document.resolve(reference) is None:
+        if reference.startswith("#"):
             raise SchemaError(node.pointer, f"the reference {reference!r} leads nowhere in the schema")
+        if not _is_known(reference):
+            raise SchemaError(
+                node.pointer, f"the reference {reference!r} leads outside the schema; copy it into $defs"
+            )
 
 
 def _is_known(reference: str) -> bool:

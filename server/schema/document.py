@@ -126,7 +126,7 @@ class Document:
 
     def resolve(self, reference: str) -> Located | None:
         """Follow a reference inside this document; None if it leads elsewhere, or nowhere."""
-        reference = self._without_base(reference)
+        reference = self._without_base(reference) or "#"
         if reference.startswith("#") and (fragment := reference[1:]) and not fragment.startswith("/"):
             return self._anchors.get(unquote(fragment))
         return self.descend(self.root, reference[1:]) if reference.startswith("#") else None

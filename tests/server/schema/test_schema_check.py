@@ -23,6 +23,10 @@ def nested(levels: int) -> Any:
     "schema",
     [
         {},
+        {"$id": "urn:example:a", "type": "object", "properties": {"a": {"$ref": "urn:example:a#/$defs/b"}}}
+        | {"$defs": {"b": {"type": "null"}}},
+        {"$id": "http://x.y/a.json", "properties": {"a": {"$ref": "a.json#b"}}}
+        | {"$defs": {"b": {"$anchor": "b", "type": "null"}}},
         {"type": "object", "properties": {"$ref": {"type": "string"}, "enum": {"type": "null"}}},
         {"type": ["object", "null"]},
         {"$ref": "#/$defs/a", "$defs": {"a": {"type": "object"}}},
