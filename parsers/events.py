@@ -92,6 +92,9 @@ Event = Content | Reasoning | CallBegin | CallArguments | CallEnd | Malformed
 
 def merge(events: Iterable[Event]) -> list[Event]:
     """The same events, with consecutive pieces of one kind (and of one call) joined."""
+    events = tuple(events)
+    if len(events) < 2:
+        return list(events)
     merged: list[Event] = []
     for _, run in groupby(events, lambda event: (type(event), getattr(event, "index", None))):
         first, *rest = run

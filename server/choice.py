@@ -24,6 +24,7 @@ from server.observe import RequestObserver, Usage
 from server.repair import Written, can_follow, follow_up
 from server.request import Request, SamplingParams
 from server.sequence import FinishReason, SequenceReader, Step
+from server.slices import in_slices
 from server.validate import Violation, violation_error
 from server.verdict import Coverage, Verdict
 
@@ -111,8 +112,8 @@ class Choice:
             _sampling(attempt.sampling, self._index),
             attempt.constraint.structural_tag,
         )
-        async with aclosing(outputs):
-            async for output in outputs:
+        async with aclosing(in_slices(outputs)) as parts:
+            async for output in parts:
                 self._pace.saw(len(output.token_ids))
                 events, logprobs, finish = reader.feed(output)
                 verdict = None if finish is None else self._verdict()

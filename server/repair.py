@@ -11,7 +11,8 @@ is: the text, and the calls before the wrong one. Behind them, another attempt a
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from io import StringIO
 
 from parsers.events import CallArguments, CallBegin, Content, Event, Reasoning
 from server.request import Message, Mode, Request, ToolCall, ToolChoice
@@ -21,27 +22,38 @@ ACCEPTED = "The call is accepted. Do not write it again."
 """The result of a call that passed on before a wrong one, while its real result is not there yet."""
 
 
-@dataclass(slots=True)
 class Written:
-    """What one attempt has passed on."""
+    """What one attempt has passed on. Taking a piece costs the same however much there is."""
 
-    content: str = ""
-    reasoning: str = ""
-    calls: list[ToolCall] = field(default_factory=list)
+    def __init__(self) -> None:
+        self._content = StringIO()
+        self._reasoning = StringIO()
+        self._calls: list[tuple[CallBegin, StringIO]] = []
 
     def add(self, events: Iterable[Event]) -> None:
         """Take what is passed on; calls have their ids."""
         for event in events:
             match event:
                 case Content(text):
-                    self.content += text
+                    self._content.write(text)
                 case Reasoning(text):
-                    self.reasoning += text
-                case CallBegin(_, name, id):
-                    self.calls.append(ToolCall(id or "", name, ""))
+                    self._reasoning.write(text)
+                case CallBegin():
+                    self._calls.append((event, StringIO()))
                 case CallArguments(_, text):
-                    call = self.calls[-1]
-                    self.calls[-1] = replace(call, arguments=call.arguments + text)
+                    self._calls[-1][1].write(text)
+
+    @property
+    def content(self) -> str:
+        return self._content.getvalue()
+
+    @property
+    def reasoning(self) -> str:
+        return self._reasoning.getvalue()
+
+    @property
+    def calls(self) -> list[ToolCall]:
+        return [ToolCall(begin.id or "", begin.name, text.getvalue()) for begin, text in self._calls]
 
 
 def can_follow(request: Request, violation: Violation) -> bool:

@@ -25,6 +25,12 @@ from server.vocabulary import Vocabulary
 
 DONE = b"data: [DONE]\n\n"
 
+OPENING = '{"role": "assistant", "content": ""}'
+"""The delta that begins a choice."""
+
+quoted = json.encoder.encode_basestring
+"""A string as `json.dumps(…, ensure_ascii=False)` writes it, without what leads there."""
+
 
 @dataclass(frozen=True, slots=True)
 class ChatShape:
@@ -182,19 +188,21 @@ class ChatStream:
             "model": shape.model,
         }
         self._head = f"data: {json.dumps(head)[:-1]}, "
-        self._tail = ', "usage": null}\n\n' if shape.include_usage else "}\n\n"
+        tail = ', "usage": null}\n\n' if shape.include_usage else "}\n\n"
+        self._openings = [f'{self._head}"choices": [{{"index": {index}, "delta": ' for index in range(n)]
+        self._plain_end = f', "logprobs": null, "finish_reason": null}}]{tail}'
+        self._tail = tail
 
     def open(self) -> bytes:
         """The first chunk of every choice, in order: the only ones that name the role."""
-        role = {"role": "assistant", "content": ""}
-        return b"".join(self._chunk(index, role) for index in range(self._n))
+        return b"".join(self._chunk(index, OPENING) for index in range(self._n))
 
     def encode(self, step: Step) -> bytes:
         """The chunks of one step: none if it changed nothing that the client sees."""
         self._logprobs[step.index] += step.logprobs
         chunks = [self._chunk(step.index, delta) for delta in self._deltas(step.events)]
         if step.finish is not None:
-            last = {} if step.verdict is None else verdict_member(step.verdict)
+            last = "{}" if step.verdict is None else _text(verdict_member(step.verdict))
             chunks.append(self._chunk(step.index, last, finish_reason(step.finish, self._shape)))
         return b"".join(chunks)
 
@@ -210,28 +218,36 @@ class ChatStream:
         """The end of a stream that has begun and cannot go on."""
         return f"data: {json.dumps(error.body(), ensure_ascii=False)}\n\n".encode() + DONE
 
-    def _deltas(self, events: Iterable[Event]) -> Iterable[dict[str, Any]]:
+    def _deltas(self, events: Iterable[Event]) -> Iterable[str]:
+        """The JSON of each delta. What comes with every token is written without a dictionary."""
         for event in merge(events):
             match event:
                 case Content(text):
-                    yield {"content": text}
+                    yield f'{{"content": {quoted(text)}}}'
                 case Reasoning(text) if self._shape.include_reasoning:
-                    yield {"reasoning_content": text}
+                    yield f'{{"reasoning_content": {quoted(text)}}}'
                 case CallBegin(_, name) if self._shape.legacy_functions:
-                    yield {"function_call": {"name": name, "arguments": ""}}
+                    yield _text({"function_call": {"name": name, "arguments": ""}})
                 case CallBegin(index, name, call_id):
-                    function = {"name": name, "arguments": ""}
-                    call = {"index": index, "id": call_id, "type": "function", "function": function}
-                    yield {"tool_calls": [call]}
+                    begun = {"name": name, "arguments": ""}
+                    call = {"index": index, "id": call_id, "type": "function", "function": begun}
+                    yield _text({"tool_calls": [call]})
                 case CallArguments(_, text) if self._shape.legacy_functions:
-                    yield {"function_call": {"arguments": text}}
+                    yield f'{{"function_call": {{"arguments": {quoted(text)}}}}}'
                 case CallArguments(index, text):
-                    yield {"tool_calls": [{"index": index, "function": {"arguments": text}}]}
+                    function = f'{{"arguments": {quoted(text)}}}'
+                    yield f'{{"tool_calls": [{{"index": {index}, "function": {function}}}]}}'
 
-    def _chunk(self, index: int, delta: dict[str, Any], reason: str | None = None) -> bytes:
+    def _chunk(self, index: int, delta: str, reason: str | None = None) -> bytes:
         logprobs = None
         if self._shape.with_logprobs and (entries := self._logprobs[index]):
             logprobs = {"content": logprobs_body(entries, self._vocabulary), "refusal": None}
             self._logprobs[index] = []
-        choice = {"index": index, "delta": delta, "logprobs": logprobs, "finish_reason": reason}
-        return f'{self._head}"choices": [{json.dumps(choice, ensure_ascii=False)}]{self._tail}'.encode()
+        end = self._plain_end
+        if logprobs is not None or reason is not None:
+            end = f', "logprobs": {_text(logprobs)}, "finish_reason": {_text(reason)}}}]{self._tail}'
+        return f"{self._openings[index]}{delta}{end}".encode()
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -179,3 +179,29 @@ def test_pieces_of_one_step_become_one_delta(vocabulary: Vocabulary) -> None:
 
     assert found[1] == {"content": "ab"}
     assert found[3:] == [{"tool_calls": [{"index": 0, "function": {"arguments": "{}"}}]}]
+
+
+HARD = 'a "quote", a \\, \n\r\t\x00\x1f\x7f, é, \u2028, 😀, </script>'
+
+
+@pytest.mark.parametrize(
+    ("event", "legacy", "delta"),
+    [
+        (Content(HARD), False, {"content": HARD}),
+        (Reasoning(HARD), False, {"reasoning_content": HARD}),
+        (CallArguments(3, HARD), False, {"tool_calls": [{"index": 3, "function": {"arguments": HARD}}]}),
+        (CallArguments(3, HARD), True, {"function_call": {"arguments": HARD}}),
+    ],
+)
+def test_any_text_of_a_token_can_be_told(
+    vocabulary: Vocabulary, event: Event, legacy: bool, delta: dict[str, Any]
+) -> None:
+    """The chunks that come with every token are put together by hand; JSON must read the same of them."""
+    chunks = stream([Step(0, (event,))], vocabulary, legacy_functions=legacy)
+
+    assert deltas(chunks)[1] == delta
+    assert {key: value for key, value in chunks[1]["choices"][0].items() if key != "delta"} == {
+        "index": 0,
+        "logprobs": None,
+        "finish_reason": None,
+    }

@@ -85,7 +85,8 @@ def test_after_a_wrong_call_a_call_must_come(before: ToolChoice, after: ToolChoi
 def test_a_message_that_was_continued_is_finished() -> None:
     """Its two halves are one turn, and the next attempt begins another."""
     begun = Message("assistant", "So ")
-    written = Written("be it.")
+    written = Written()
+    written.add([Content("be it.")])
     request = ask(messages=(QUESTION, begun), continue_final_message=True)
     following = follow_up(request, written, violation(), "c1")
 
