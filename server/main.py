@@ -35,6 +35,7 @@ COMMANDS = (
     Command("doctor", "Check that a model's template, mask and parser agree.", "server.commands.doctor"),
     Command("families", "Print the model families and a call of each.", "server.commands.families"),
     Command("check", "Say what a mask holds of a JSON Schema, and what is checked.", "server.commands.check"),
+    Command("bench", "Time an endpoint, or yours against another.", "server.commands.bench"),
     Command("version", "Print the versions that matter in a bug report.", "server.commands.version"),
 )
 

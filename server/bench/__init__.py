@@ -1,0 +1,1 @@
+"""Times servers that speak the API of OpenAI, over HTTP: `strictcall bench`, and what benchmarks build on."""
