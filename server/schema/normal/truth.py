@@ -78,6 +78,7 @@ class Truth:
     def __init__(self, document: Document) -> None:
         self._document = document
         self._validators: dict[Located, jsonschema_rs.Validator | None] = {}
+        self._listed: dict[Located, list[frozenset[Any]]] = {}
         root = document.root.schema
         identifier = root.get(document.draft.id_keyword) if isinstance(root, dict) else None
         has_address = isinstance(identifier, str) and "://" in identifier
@@ -133,7 +134,7 @@ class Truth:
         if isinstance(schema, bool):
             return schema
         if schema.keys() <= _SIMPLE:
-            return _fits_simply(schema, value)
+            return self._fits_simply(member.node, value)
         if member.node not in self._validators:
             self._validators[member.node] = self._validator(member.node)
         validator = self._validators[member.node]
@@ -141,6 +142,15 @@ class Truth:
             return None if validator is None else bool(validator.is_valid(value))
         except (jsonschema_rs.ValidationError, ValueError):
             return None
+
+    def _fits_simply(self, node: Located, value: Any) -> bool:
+        if "type" in node.schema and kind_of(value) not in kinds_of(node.schema["type"]):
+            return False
+        if node not in self._listed:
+            # Thousands of choices are compared with each other.
+            listed = [values_of(name, node.schema[name]) for name in ("enum", "const") if name in node.schema]
+            self._listed[node] = [frozenset(map(canonical, values)) for values in listed]
+        return all(canonical(value) in values for values in self._listed[node])
 
     def _validator(self, node: Located) -> jsonschema_rs.Validator | None:
         """The node's own validator; None if it cannot be told what the node means by itself."""
@@ -171,13 +181,6 @@ def _refers(value: Any) -> bool:
 
 def _fetch_nothing(uri: str) -> Any:
     raise ValueError(f"{uri} is not part of the schema, and nothing is fetched")
-
-
-def _fits_simply(schema: Mapping[str, Any], value: Any) -> bool:
-    if "type" in schema and kind_of(value) not in kinds_of(schema["type"]):
-        return False
-    listed = (values_of(keyword, schema[keyword]) for keyword in ("enum", "const") if keyword in schema)
-    return all(canonical(value) in map(canonical, values) for values in listed)
 
 
 def keeps_to(limit: rules.Limit, value: Any) -> bool:
