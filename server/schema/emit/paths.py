@@ -1,21 +1,23 @@
 """The states of a language that need a rule, and the ways from one to the next.
 
-paths(<automaton of ^a[0-9]b*c$>, once=…)
-# {0: (Path((Step("a"), Step("0-9"), Step("c", behind="b")), target=4),), 4: ()}, charsets as characters
+paths(<automaton of ^(a[0-9]b*c)*$>, forms=lambda charset: 1)
+# {0: (Path((Step("a"), Step("0-9"), Step("c", behind="b")), target=0),)}, charsets as characters
 
-A state that does not end the text and has one way on is a step of the ways that lead to it. So a language
-comes to fewer rules, and fewer of them lead back to each other: XGrammar's compiler remembers a rule that
-leads to itself, but none of those that lead in a circle.
+XGrammar's compiler remembers a rule that leads to itself, but none of those that lead in a circle. So a state
+of a circle that does not end the text and has one way on is a step of the ways that lead to it.
+
+`forms` tells in how many ways the characters of a set are written. A path is written in each way.
 """
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from server.schema.automata.automaton import Automaton, Charset
 
-_MOST_COPIED = 8
-"""Steps that are written in more than one place."""
+Forms = Callable[[Charset], int]
+
+_MOST_STEPS = 16
+_MOST_WAYS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,59 +34,74 @@ class Path:
     target: int
 
 
-def paths(language: Automaton, once: Callable[[Charset], bool]) -> Mapping[int, tuple[Path, ...]]:
-    """For the start and each state that is still led to, the paths from it, in the order of its moves.
-
-    `once`: whether the characters are all written in one way, so that any number of them is one repeat.
-    """
-    passed = _passed(language, once)
+def paths(language: Automaton, forms: Forms) -> Mapping[int, tuple[Path, ...]]:
+    """For the start and each state that is still led to, the paths from it, in the order of its moves."""
+    passed = _passed(language, forms)
     found: dict[int, tuple[Path, ...]] = {}
     pending = [0]
     while pending:
         state = pending.pop()
         if state not in found:
             moves = language.states[state].moves
-            found[state] = tuple(_path(state, charset, target, passed) for charset, target in moves)
+            found[state] = tuple(_path(state, move, passed, forms) for move in moves)
             pending += [path.target for path in found[state]]
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Passed:
-    """A state that is only a step: what is read there, and the state behind it."""
+def _path(
+    state: int, move: tuple[Charset, int], passed: Mapping[int, tuple[Step, int]], forms: Forms
+) -> Path:
+    charset, target = move
+    steps, ways = [Step(charset)], forms(charset)
+    # The states that are passed lead in no circle by themselves: from each of them the end can be reached.
+    while target != state and target in passed and len(steps) < _MOST_STEPS:
+        step, following = passed[target]
+        ways *= forms(step.charset)
+        if ways > _MOST_WAYS:
+            break
+        steps.append(step)
+        target = following
+    return Path(tuple(steps), target)
 
-    step: Step
-    target: int
-    is_copied: bool
 
-
-def _passed(language: Automaton, once: Callable[[Charset], bool]) -> dict[int, _Passed]:
-    arrivals = Counter(
-        target
-        for state, at in enumerate(language.states)
-        for charset, target in at.moves
-        for _ in range(1 if once(charset) else 2)
-        if target != state
-    )
+def _passed(language: Automaton, forms: Forms) -> Mapping[int, tuple[Step, int]]:
+    """The states that are mere steps: what is read there, and the state behind them."""
+    circles = _circles(language)
     found = {}
     for state, at in enumerate(language.states):
         onward = [move for move in at.moves if move[1] != state]
         back = [charset for charset, target in at.moves if target == state]
-        if len(onward) == 1 and not at.accepts and all(map(once, back)):
+        # Only what is written in one way can be repeated in place without a cost for each token.
+        if len(onward) == 1 and not at.accepts and all(forms(charset) == 1 for charset in back):
             charset, target = onward[0]
-            step = Step(charset, back[0] if back else None)
-            found[state] = _Passed(step, target, is_copied=state == 0 or arrivals[state] > 1)
+            if circles[target] == circles[state]:
+                found[state] = (Step(charset, back[0] if back else None), target)
     return found
 
 
-def _path(state: int, charset: Charset, target: int, passed: Mapping[int, _Passed]) -> Path:
-    steps = [Step(charset)]
-    # States that are passed lead in no circle: from each the end can be reached. A move back to the same
-    # state is one of its own rule.
-    while target != state and target in passed:
-        at = passed[target]
-        if at.is_copied and len(steps) >= _MOST_COPIED:
-            break
-        steps.append(at.step)
-        target = at.target
-    return Path(tuple(steps), target)
+def _circles(language: Automaton) -> list[int]:
+    """For each state, the name of its circle: the states that it leads to and that lead to it (Tarjan)."""
+    order: dict[int, int] = {}
+    lowest: dict[int, int] = {}
+    circle = [-1] * len(language.states)
+    open_states: list[int] = []
+    pending = [(0, iter(language.states[0].moves))]
+    while pending:
+        state, moves = pending[-1]
+        if state not in order:
+            order[state] = lowest[state] = len(order)
+            open_states.append(state)
+        target = next((target for _, target in moves if circle[target] < 0 and target != state), None)
+        if target is not None and target not in order:
+            pending.append((target, iter(language.states[target].moves)))
+        elif target is not None:
+            lowest[state] = min(lowest[state], order[target])
+        else:
+            pending.pop()
+            if lowest[state] == order[state]:
+                while circle[state] < 0:
+                    circle[open_states.pop()] = state
+            if pending:
+                above = pending[-1][0]
+                lowest[above] = min(lowest[above], lowest[state])
+    return circle

@@ -1,4 +1,4 @@
-r"""Languages of text as rules, one for each state of their automata that is not a mere step.
+r"""Languages of text as rules, one for each state of their automata but for mere steps.
 
 TextRules(rules, JSON.text).rule(ANY_TEXT)     # r0 ::= "\"" | [ !#-…] r0 | "\\" (…) r0
 
@@ -10,6 +10,7 @@ more for each token.)
 """
 
 from collections.abc import Iterator, Mapping
+from itertools import product
 
 from parsers.spelling import TextForm
 from server.schema.automata.automaton import Automaton, Charset
@@ -42,7 +43,7 @@ class TextRules:
         return self._known[language]
 
     def _written(self, language: Automaton) -> str:
-        ways = paths(language, lambda charset: len(self._forms_of(charset)) == 1)
+        ways = paths(language, lambda charset: len(self._forms_of(charset)))
         names: dict[int, str] = {}
         awaited: set[int] = set()
         for state in _innermost_first(ways):
@@ -66,16 +67,14 @@ class TextRules:
     def _body(self, end: tuple[str, ...], ways: tuple[Path, ...], names: Mapping[int, str]) -> str:
         written = list(end)
         for path in ways:
-            first, *others = path.steps
-            rest = " ".join([*map(self._step, others), names[path.target]])
-            written += [f"{form} {rest}" for form in self._forms_of(first.charset)]
+            steps = product(*map(self._spelled, path.steps))
+            written += [" ".join([*spelled, names[path.target]]) for spelled in steps]
         body = " | ".join(written)
         return f"({body}){self._ahead}" if self._ahead else body
 
-    def _step(self, step: Step) -> str:
+    def _spelled(self, step: Step) -> tuple[str, ...]:
         before = f"{self._forms_of(step.behind)[0]}* " if step.behind else ""
-        forms_of = self._forms_of(step.charset)
-        return before + (forms_of[0] if len(forms_of) == 1 else self._rules.shared(" | ".join(forms_of)))
+        return tuple(before + form for form in self._forms_of(step.charset))
 
     def _forms_of(self, charset: Charset) -> tuple[str, ...]:
         if charset not in self._forms:
