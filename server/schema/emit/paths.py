@@ -66,6 +66,8 @@ def _path(
 
 def _passed(language: Automaton, forms: Forms) -> Mapping[int, tuple[Step, int]]:
     """The states that are mere steps: what is read there, and the state behind them."""
+    if all(target >= state for state, at in enumerate(language.states) for _, target in at.moves):
+        return {}
     circles = _circles(language)
     found = {}
     for state, at in enumerate(language.states):

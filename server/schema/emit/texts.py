@@ -9,7 +9,7 @@ escapes are a rule of their own. (A counted repeat would be one large rule, and 
 more for each token.)
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 
 from parsers.spelling import TextForm
@@ -51,26 +51,33 @@ class TextRules:
                 if path.target != state and path.target not in names:
                     names[path.target] = self._rules.reserve()
                     awaited.add(path.target)
-            end = (self._end,) if language.states[state].accepts else ()
+            options = [
+                (self._heads(path.steps), None if path.target == state else names[path.target])
+                for path in ways[state]
+            ]
+            body = self._body(options, ends=language.states[state].accepts)
             if state in awaited:
-                body = self._body(end, ways[state], names)
-                self._rules.define(names[state], body)
+                self._rules.define(names[state], body(names[state]))
             else:
-                names[state] = self._shared(end, ways[state], names, state)
+                names[state] = self._rules.recursive(body)
         return names[0]
 
-    def _shared(
-        self, end: tuple[str, ...], ways: tuple[Path, ...], names: Mapping[int, str], state: int
-    ) -> str:
-        return self._rules.recursive(lambda own: self._body(end, ways, {**names, state: own}))
+    def _body(
+        self, options: Sequence[tuple[tuple[str, ...], str | None]], *, ends: bool
+    ) -> Callable[[str], str]:
+        """Makes the body of a rule from its name, for options that lead on to the rule itself (None)."""
 
-    def _body(self, end: tuple[str, ...], ways: tuple[Path, ...], names: Mapping[int, str]) -> str:
-        written = list(end)
-        for path in ways:
-            steps = product(*map(self._spelled, path.steps))
-            written += [" ".join([*spelled, names[path.target]]) for spelled in steps]
-        body = " | ".join(written)
-        return f"({body}){self._ahead}" if self._ahead else body
+        def body(own: str) -> str:
+            written = [self._end] if ends else []
+            written += [f"{head} {rest or own}" for heads, rest in options for head in heads]
+            return f"({' | '.join(written)}){self._ahead}" if self._ahead else " | ".join(written)
+
+        return body
+
+    def _heads(self, steps: tuple[Step, ...]) -> tuple[str, ...]:
+        if len(steps) == 1:
+            return self._spelled(steps[0])
+        return tuple(map(" ".join, product(*map(self._spelled, steps))))
 
     def _spelled(self, step: Step) -> tuple[str, ...]:
         before = f"{self._forms_of(step.behind)[0]}* " if step.behind else ""
