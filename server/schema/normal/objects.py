@@ -137,12 +137,16 @@ class ObjectBuilder:
             for shape in self.shapes:
                 found: list[Member] = [shape.patterns[p] for p in shape.patterns if p in region.matched]
                 members += found or ([shape.others] if shape.others is not None else [])
+            # The value first: an object that allows no other keys needs no automaton of them.
+            value = self.compiler.node(members, self.account)
+            if value is None:
+                continue
             languages = [
                 language
                 for key in keys
                 if (language := self._meet(self._language(region.rules), key)) is not None
             ]
-            if languages and (value := self.compiler.node(members, self.account)) is not None:
+            if languages:
                 self.account.note_duplicates()
                 for language in languages:
                     yield FreeKeys(None if language == ANY_TEXT else language, value)
