@@ -20,7 +20,7 @@ from server.schema.document import SchemaError
 from server.schema.limits import SchemaLimits
 from server.schema.plan import SchemaPlanner
 from server.schema.repeats import repeats
-from server.schema.warmup import warm_up_schemas
+from server.schema.warmup import warm_up_schema
 from server.vocabulary import Vocabulary
 
 WAY_OUT = "make it simpler: fewer and shorter bounds, patterns and choices"
@@ -44,7 +44,7 @@ def warm_up_tag(planner: SchemaPlanner) -> str:
     XGrammar's compiler remembers the parts of a grammar by their structure, and these have those of every
     shorter bound in them. Otherwise the first request with a bounded string would wait for seconds.
     """
-    return compact_tag(planner.plan({"anyOf": list(warm_up_schemas())}, closed=True).format)
+    return compact_tag(planner.plan(warm_up_schema(), closed=True).format)
 
 
 def check_form(form: AnswerFormat, limits: SchemaLimits, deadline: CompileDeadline) -> None:
