@@ -35,6 +35,7 @@ class ArrayBuilder:
         self.rows: list[tuple[Row, Member | None]] = unevaluated.rows(conjunction, account)
         self.at = [fact for fact in self.facts if isinstance(fact, At)]
         holding = [fact for fact in self.facts if isinstance(fact, Holding)]
+        self.is_possible = all(fact.most is None or fact.least <= fact.most for fact in holding)
         self.never = [fact.opposite for fact in holding if fact.most == 0]
         self.holding = [fact for fact in holding if fact.most != 0 and (fact.least or fact.most is not None)]
         self.least, self.most = counted(self.facts, "array")
@@ -59,6 +60,8 @@ class ArrayBuilder:
         if self.most is None or self.most > len(first):
             items = self._item(width)
             self.most = len(first) if items is None else self.most
+        if not self.is_possible:
+            return
         if self.most is not None and self.most < self.least:
             self.account.cause = self.account.failed
         else:
