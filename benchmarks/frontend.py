@@ -4,6 +4,9 @@
     workload        streams   tokens/s   CPU s per 1,000 tokens
     prose                 1     21,000                    0.041
     …
+    1,000 streams, a token each in 250 ms: 0 lost, gaps 251 ms (median), 263 ms (p99)
+    …
+    worst wait of 8 others beside one request with 1 MB: streamed 4 ms, …
 
 The server runs in a process of its own, whose CPU time is what counts; the client only reads bytes.
 """
@@ -11,48 +14,38 @@ The server runs in a process of its own, whose CPU time is what counts; the clie
 import argparse
 import asyncio
 import json
-import multiprocessing
-import socket
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-import httpx2
-import psutil
-import uvicorn
+from reader import Stream, read_stream
+from scripted_server import CHECKED, ScriptedServer, Text, scripted_server
 
-from parsers.families.hermes import HERMES
-from parsers.family import write_call
-from server.app import create_app
-from server.compiling import compile_deadline
-from server.context import Context
-from server.default_model import prepare
-from server.engine.scripted import Asked, Script, ScriptedEngine
-from server.family import marker_tokens
-from server.metrics import Metrics
-from server.schema.plan import SchemaPlanner
-from server.settings import Settings, default_cache
-from server.template import choose_template
-from server.vocabulary import Vocabulary
+from server.bench.compare import median, percentile
 
-MODEL = "scripted"
-SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
-TOOL = {"type": "function", "function": {"name": "write", "parameters": SCHEMA, "strict": True}}
 LONG = "All work and no play makes a long argument. "
 TEXTS = {
-    "prose": LONG * 20,
-    "short call": write_call(HERMES, "write", {"text": "Hello."}),
-    "4 KB call": write_call(HERMES, "write", {"text": LONG * 90}),
+    "prose": Text.prose(LONG * 20),
+    "short call": Text.write("Hello."),
+    "4 KB call": Text.write(LONG * 90),
+    "1 MB call": Text.write(LONG * 23_500),
 }
+MEASURED = ("prose", "short call", "4 KB call")
 CONCURRENCY = (1, 8, 32)
 STREAMS = 64
 
+STEP_MS = 250
+"""What a step of the engine takes with 1,000 streams."""
+
+OTHERS = 8
+OTHERS_STEP_MS = 20
+"""The streams that one large request may disturb, and how often their tokens come."""
+
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Cost:
     """One measurement. Times are seconds of the server's process."""
 
     workload: str
@@ -62,101 +55,158 @@ class Row:
     cpu_seconds_per_1000_tokens: float
 
 
-def serve(ready: Connection) -> None:
-    """Run the server until it is ended; tell its port and the tokens of each workload."""
-    vocabulary = Vocabulary.load(str(prepare(default_cache() / "models", print)))
-    scripts = {name: _script(vocabulary, text) for name, text in TEXTS.items()}
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """Many streams at once. Gaps are seconds between chunks; memory is in bytes of the server's process."""
 
-    def script_for(asked: Asked) -> Script:
-        # The seed says which workload is asked for; it is the only number that passes through the API unread.
-        return list(scripts.values())[asked.sampling.seed or 0]
-
-    context = Context(
-        settings=Settings(),
-        engine=ScriptedEngine(script_for),
-        vocabulary=vocabulary,
-        template=choose_template(vocabulary.chat_template, HERMES),
-        family=HERMES,
-        markers=marker_tokens(HERMES, vocabulary),
-        planner=SchemaPlanner(),
-        deadline=compile_deadline(vocabulary, SchemaPlanner(), seconds=10),
-        metrics=Metrics(),
-        model_names=(MODEL,),
-        created=1,
-    )
-    with socket.create_server(("127.0.0.1", 0), backlog=256) as listener:
-        tokens = {name: sum(map(len, script.deltas)) for name, script in scripts.items()}
-        ready.send((listener.getsockname()[1], tokens))
-        uvicorn.Server(uvicorn.Config(create_app(context), log_level="warning")).run([listener])
+    streams: int
+    lost: int
+    """Streams that did not end, or not with all of their text."""
+    gap_median: float
+    gap_p99: float
+    memory_per_stream: float
+    grown: int
+    """How much more memory there is after a second crowd than after the first."""
 
 
-def _script(vocabulary: Vocabulary, text: str) -> Script:
-    """One token a step, as an engine gives them."""
-    return Script([(token_id,) for token_id in (*vocabulary.encode(text), min(vocabulary.end_ids))])
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """How long, beyond their step, the other streams waited at most beside a request with 1 MB."""
+
+    beside: str
+    worst: float
 
 
-def body(workload: str) -> Mapping[str, Any]:
-    tools = {} if workload == "prose" else {"tools": [TOOL], "tool_choice": "required"}
-    messages = [{"role": "user", "content": "Go on."}]
-    seed = list(TEXTS).index(workload)
-    return {"model": MODEL, "messages": messages, "stream": True, "seed": seed, **tools}
-
-
-async def read_streams(origin: str, workload: str, count: int, concurrency: int) -> None:
+async def read_streams(server: ScriptedServer, workload: str, count: int, concurrency: int) -> list[Stream]:
     """Read `count` streams to their end, `concurrency` at a time."""
     gate = asyncio.Semaphore(concurrency)
-    limits = httpx2.Limits(max_connections=concurrency)
-    async with httpx2.AsyncClient(base_url=origin, limits=limits, timeout=60) as client:
 
-        async def read() -> None:
-            async with gate, client.stream("POST", "/v1/chat/completions", json=body(workload)) as response:
-                last = b""
-                async for piece in response.aiter_raw():
-                    last = piece
-            if not last.endswith(b"data: [DONE]\n\n"):
-                raise RuntimeError(f"a stream of '{workload}' did not end: {last[-200:]!r}")
+    async def read() -> Stream:
+        async with gate:
+            return await read_stream(server.origin, server.body(workload, stream=True))
 
-        await asyncio.gather(*(read() for _ in range(count)))
+    return await asyncio.gather(*(read() for _ in range(count)))
 
 
-def measure(origin: str, server: psutil.Process, workload: str, concurrency: int, tokens: int) -> Row:
-    asyncio.run(read_streams(origin, workload, concurrency, concurrency))  # connections, caches
-    wall, cpu = time.perf_counter(), sum(server.cpu_times()[:2])
-    asyncio.run(read_streams(origin, workload, STREAMS, concurrency))
-    wall, cpu = time.perf_counter() - wall, sum(server.cpu_times()[:2]) - cpu
-    total = tokens * STREAMS
-    return Row(workload, concurrency, total, round(total / wall), round(cpu / total * 1000, 4))
+def cost(server: ScriptedServer, workload: str, concurrency: int) -> Cost:
+    asyncio.run(read_streams(server, workload, concurrency, concurrency))  # caches
+    wall, cpu = time.perf_counter(), server.cpu_seconds()
+    streams = asyncio.run(read_streams(server, workload, STREAMS, concurrency))
+    wall, cpu = time.perf_counter() - wall, server.cpu_seconds() - cpu
+    if not all(stream.complete for stream in streams):
+        raise RuntimeError(f"a stream of '{workload}' did not end")
+    total = server.tokens[workload] * STREAMS
+    return Cost(workload, concurrency, total, round(total / wall), round(cpu / total * 1000, 4))
 
 
-def print_table(rows: Sequence[Row]) -> None:
+def crowd(server: ScriptedServer, count: int) -> Crowd:
+    """Run two crowds; the first leaves what an allocator keeps, the second must leave no more."""
+    before = server.memory()
+    streams, peak = asyncio.run(_crowd(server, count))
+    first = server.memory()
+    again, _ = asyncio.run(_crowd(server, count))
+    [alone] = asyncio.run(read_streams(server, "prose", 1, 1))
+    gaps = [gap for stream in streams for gap in stream.gaps]
+    return Crowd(
+        streams=count,
+        lost=sum(not stream.complete or stream.events != alone.events for stream in [*streams, *again]),
+        gap_median=median(gaps),
+        gap_p99=percentile(gaps, 99),
+        memory_per_stream=(peak - before) / count,
+        grown=server.memory() - first,
+    )
+
+
+async def _crowd(server: ScriptedServer, count: int) -> tuple[list[Stream], int]:
+    """The streams of a crowd, and the memory when all of them run."""
+    body = server.body("prose", step_ms=STEP_MS, stream=True)
+    reading = [asyncio.create_task(read_stream(server.origin, body)) for _ in range(count)]
+    await asyncio.sleep(server.tokens["prose"] * STEP_MS / 1000 / 2)
+    memory = server.memory()
+    return list(await asyncio.gather(*reading)), memory
+
+
+def stalls(server: ScriptedServer) -> list[Stall]:
+    """Put each kind of large request beside streams that have nothing to do with it."""
+    history = [
+        {"role": "user", "content": "Go on."},
+        {"role": "assistant", "tool_calls": [called("1", LONG * 23_500)]},
+        {"role": "tool", "tool_call_id": "1", "content": "Done."},
+    ]
+    # What comes back as one piece has no use for an engine that stops after each token.
+    beside = {
+        "nothing": server.body("short call", stream=True),
+        "1 MB, streamed": server.body("1 MB call", stream=True),
+        "1 MB, held and checked": server.body("1 MB call", stream=True, tools=[CHECKED]),
+        "1 MB, whole": server.body("1 MB call"),
+        "1 MB in the request": server.body("prose", stream=True, messages=history),
+    }
+    return [Stall(name, asyncio.run(worst_wait(server, body))) for name, body in beside.items()]
+
+
+def called(id: str, text: str) -> dict[str, Any]:
+    function = {"name": "write", "arguments": json.dumps({"text": text})}
+    return {"id": id, "type": "function", "function": function}
+
+
+async def worst_wait(server: ScriptedServer, body: dict[str, Any]) -> float:
+    """The longest gap of the others while `body` is answered, less a step."""
+    other = server.body("4 KB call", step_ms=OTHERS_STEP_MS, stream=True)
+    others = [asyncio.create_task(read_stream(server.origin, other)) for _ in range(OTHERS)]
+    await asyncio.sleep(1)
+    begun = time.perf_counter()
+    answered = await read_stream(server.origin, body)
+    ended = time.perf_counter()
+    streams = await asyncio.gather(*others)
+    if not all(stream.complete for stream in [answered, *streams]):
+        raise RuntimeError(f"a stream did not end: {answered.tail!r}")
+    return max(stream.longest_gap(begun, ended) for stream in streams) - OTHERS_STEP_MS / 1000
+
+
+def print_costs(rows: Sequence[Cost]) -> None:
     line = "{:<12} {:>8} {:>8} {:>10} {:>24}"
     print(line.format("workload", "streams", "tokens", "tokens/s", "CPU s per 1,000 tokens"))
     for row in rows:
-        speed, cost = f"{row.tokens_per_second:,.0f}", f"{row.cpu_seconds_per_1000_tokens:.4f}"
-        print(line.format(row.workload, row.concurrency, f"{row.tokens:,}", speed, cost))
+        speed, spent = f"{row.tokens_per_second:,.0f}", f"{row.cpu_seconds_per_1000_tokens:.4f}"
+        print(line.format(row.workload, row.concurrency, f"{row.tokens:,}", speed, spent))
+
+
+def print_crowd(found: Crowd) -> None:
+    print(
+        f"{found.streams:,} streams, a token each in {STEP_MS} ms: {found.lost} lost, "
+        f"gaps {found.gap_median * 1000:.0f} ms (median), {found.gap_p99 * 1000:.0f} ms (p99), "
+        f"{found.memory_per_stream / 1024:.0f} KB per stream, "
+        f"{found.grown / 2**20:+.1f} MB after a second time"
+    )
+
+
+def print_stalls(found: Sequence[Stall]) -> None:
+    told = ", ".join(f"{row.beside} {row.worst * 1000:.0f} ms" for row in found)
+    print(f"worst wait of {OTHERS} others, beyond their {OTHERS_STEP_MS} ms, beside: {told}")
 
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    arguments.add_argument("--json", type=Path, help="also write the rows to this file")
+    arguments.add_argument("--json", type=Path, help="also write the figures to this file")
+    arguments.add_argument("--streams", type=int, default=1000, help="streams at once (1,000)")
+    arguments.add_argument("--only", choices=("costs", "crowd", "stalls"), help="measure only this")
+    arguments.add_argument("--loop", default="auto", choices=("auto", "asyncio", "uvloop"))
+    arguments.add_argument("--http", default="auto", choices=("auto", "h11", "httptools"))
     chosen = arguments.parse_args()
-    context = multiprocessing.get_context("spawn")
-    ready, telling = context.Pipe(duplex=False)
-    process = context.Process(target=serve, args=(telling,), daemon=True)
-    process.start()
-    try:
-        port, tokens = ready.recv()
-        origin, server = f"http://127.0.0.1:{port}", psutil.Process(process.pid)
-        rows = [
-            measure(origin, server, workload, concurrency, tokens[workload])
-            for workload in TEXTS
-            for concurrency in CONCURRENCY
-        ]
-    finally:
-        process.terminate()
-    print_table(rows)
+    found: dict[str, Any] = {}
+    with scripted_server(TEXTS, loop=chosen.loop, http=chosen.http) as server:
+        if chosen.only in (None, "costs"):
+            costs = [cost(server, workload, streams) for workload in MEASURED for streams in CONCURRENCY]
+            print_costs(costs)
+            found["costs"] = [asdict(row) for row in costs]
+        if chosen.only in (None, "crowd"):
+            print_crowd(many := crowd(server, chosen.streams))
+            found["crowd"] = asdict(many)
+        if chosen.only in (None, "stalls"):
+            print_stalls(waits := stalls(server))
+            found["stalls"] = [asdict(row) for row in waits]
     if chosen.json:
-        chosen.json.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n", encoding="utf-8")
+        chosen.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""strictcall against `vllm serve`: the same wheel, model and settings, both measured in one run.
+r"""strictcall against `vllm serve`: the same wheel, model and settings, both measured in one run.
 
     $ python benchmarks/serve.py --quick
     workload   streams  endpoint   first token    per token       median          p95       tokens  …
@@ -11,7 +11,8 @@ to both: engine options such as `--max-num-seqs 64`. CPU seconds are those of th
 
 `vllm serve` imports more than strictcall needs. What is missing is named, and may be put somewhere else:
 
-    $ pip install --target peer --no-deps watchfiles ijson prometheus-fastapi-instrumentator
+    $ pip install --target peer --no-deps ijson jmespath model-hosting-container-standards \
+    >     prometheus-fastapi-instrumentator watchfiles
     $ python benchmarks/serve.py --peer-pythonpath peer
 """
 
@@ -163,12 +164,14 @@ def peer(model: str, flags: Sequence[str], options: argparse.Namespace, scratch:
 def named_vllm(python: str, scratch: Path) -> Path | None:
     """A directory that tells the version of `vllm` where its CPU wheel, named otherwise, does not.
 
-    Without one, the command line of that wheel ends before it has begun.
+    Without one, the command line of that wheel ends before it has begun; from the `cpu` in the version it
+    knows what it was built for.
     """
     code = (
         "import importlib.metadata as m\n"
         "names = m.packages_distributions().get('vllm', ['vllm'])\n"
-        "print('' if 'vllm' in names else m.version(names[0]))"
+        "kind = names[0].removeprefix('vllm-')\n"
+        "print('' if 'vllm' in names else m.version(names[0]).partition('+')[0] + '+' + kind)"
     )
     told = subprocess.run([python, "-c", code], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
     if not told:

@@ -6,6 +6,7 @@ outcome          # Outcome.STOPPED after SIGTERM or SIGINT, Outcome.ENGINE_DIED
 
 import asyncio
 import errno
+import gc
 import logging
 import socket
 from collections.abc import Callable
@@ -74,6 +75,15 @@ async def run_server(context: Context, listener: socket.socket, *, announce: Cal
     finally:
         watching.cancel()
     return watching.result() if watching.done() and not watching.cancelled() else Outcome.STOPPED
+
+
+def set_heap_aside() -> None:
+    """Keep the garbage collector from looking through what stays as long as the server does.
+
+    With vLLM that is a million objects, and all streams would wait for some 0.2 s each time.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 async def watch(server: uvicorn.Server, engine: Engine) -> Outcome:

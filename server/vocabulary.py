@@ -21,6 +21,10 @@ SPECIAL_ROLES = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token"
 """The names by which chat templates may ask for a special token's text."""
 
 
+LONG_TEXT = 4096
+"""Characters that take milliseconds to encode."""
+
+
 class VocabularyError(ValueError):
     """The tokenizer cannot be used; the message says why."""
 
@@ -102,11 +106,11 @@ class Vocabulary:
             start = found.start() if found else len(text)
             rest = self.encode(text[start:]) if found else []
             return self.encode_plain(text[:start]) + rest
-        return list(self._tokenizer.encode(text, add_special_tokens=False).ids)
+        return _encoded(self._tokenizer, text)
 
     def encode_plain(self, text: str) -> list[int]:
         """Encode what a client wrote: no control token comes out, whatever the text spells."""
-        ids = list(self._plain.encode(text, add_special_tokens=False).ids)
+        ids = _encoded(self._plain, text)
         if self.control_ids.isdisjoint(ids):
             return ids
         # Some vocabularies list a control token among the ordinary ones as well; no letter spells it alone.
@@ -157,6 +161,14 @@ class Detokenizer:
     def finish(self) -> str:
         """Return what stands for a character that was never completed: U+FFFD or nothing."""
         return self._decoder.decode(b"", final=True)
+
+
+def _encoded(tokenizer: Tokenizer, text: str) -> list[int]:
+    """The ids of a text. A long one is encoded as a batch: only that lets other threads run meanwhile."""
+    if len(text) < LONG_TEXT:
+        return list(tokenizer.encode(text, add_special_tokens=False).ids)
+    [encoding] = tokenizer.encode_batch_fast([text], add_special_tokens=False)
+    return list(encoding.ids)
 
 
 def _generation_end_ids(name: str) -> set[int]:

@@ -81,10 +81,11 @@ def serve(settings: Settings, listener: socket.socket, report: Say) -> int:
 async def _serve(
     settings: Settings, located: Located, listener: socket.socket, metrics: "Metrics", report: Say
 ) -> int:
-    from server.serving import Outcome, run_server
+    from server.serving import Outcome, run_server, set_heap_aside
     from server.start import start
 
     context = await start(settings, located, metrics, report=report)
+    set_heap_aside()
     on_stop(stopped_by_uvicorn)
     url = base_url(settings.host, listener.getsockname()[1])
 

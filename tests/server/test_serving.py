@@ -1,6 +1,7 @@
 """A server on a real socket: it announces itself, drains, and stops when its engine is gone."""
 
 import asyncio
+import gc
 import signal
 import socket
 from collections.abc import AsyncIterator, Iterator
@@ -11,7 +12,7 @@ import pytest
 
 from server import serving
 from server.commands.serve import bind, on_stop, stopped_by_uvicorn
-from server.serving import Outcome, run_server
+from server.serving import Outcome, run_server, set_heap_aside
 from server.settings import Settings
 from server.terminal import CommandError
 from tests.server.shell import IdleEngine, make_context
@@ -160,3 +161,15 @@ def test_a_host_that_is_not_this_machine_is_told(host: str) -> None:
     """A name that is unknown, and an address of another machine."""
     with pytest.raises(CommandError, match=host):
         bind(host, 8000)
+
+
+def test_what_a_server_begins_with_is_not_collected_again() -> None:
+    """A full collection of the engine's library would stop all streams for a while."""
+    kept: list[list[str]] = [[]]
+    try:
+        set_heap_aside()
+
+        assert gc.get_freeze_count() > 0
+        assert not any(each is kept for each in gc.get_objects())
+    finally:
+        gc.unfreeze()

@@ -12,7 +12,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre
 
 from server.default_model import NAME
 from server.settings import default_cache
-from server.vocabulary import Vocabulary, VocabularyError
+from server.vocabulary import LONG_TEXT, Vocabulary, VocabularyError
 
 FAMILY_EMOJI = "👩‍👩‍👧‍👦 naïve 日本"
 SHARED_FIXTURES = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -286,3 +286,14 @@ def test_a_tokenizer_whose_tokens_are_no_bytes_is_refused() -> None:
 
     with pytest.raises(VocabularyError, match="WordPiece"):
         Vocabulary(tokenizer)
+
+
+def test_a_long_text_is_encoded_as_short_ones_are(smollm2: Vocabulary) -> None:
+    """Long ones take another way, which lets other threads run; the ids are the same."""
+    text = "All work and no play, 你好 <|im_end|>\n" * 400
+    tokenizer = smollm2._tokenizer
+
+    assert len(text) > LONG_TEXT
+    assert smollm2.encode(text) == tokenizer.encode(text, add_special_tokens=False).ids
+    assert smollm2.encode_plain(text) == smollm2._plain.encode(text, add_special_tokens=False).ids
+    assert smollm2.decode(smollm2.encode_plain(text)) == text
