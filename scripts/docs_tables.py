@@ -8,6 +8,7 @@ people's chat templates, in the directory `chat_templates` of STRICTCALL_TEST_DA
 set, the table is left as it is, and not checked.
 """
 
+import json
 import os
 import re
 import sys
@@ -44,6 +45,19 @@ def limits_table() -> str:
     """Return one row for each limit of schemas."""
     limits = [(f"`{each.name}`", f"{each.default:,}", each.metadata["of"]) for each in fields(SchemaLimits)]
     return _table(("limit", "default", "of a schema"), limits)
+
+
+def suite_table() -> str:
+    """Return one row for each file of the official suite that a mask is not always right on, and the sum."""
+    files = json.loads((ROOT / "tests/data/schema_suite.json").read_text(encoding="utf-8"))
+    heads = ("right", "wrongly_accepted", "wrongly_rejected")
+    rows = {name: [counts.get(head, 0) for head in heads] for name, counts in files.items()}
+    every = [sum(column) for column in zip(*rows.values(), strict=True)]
+    shown = [*((f"`{name}`", row) for name, row in rows.items() if any(row[1:])), ("all", every)]
+    return _table(
+        ("keyword", "the mask alone is right", "wrongly accepts", "wrongly rejects"),
+        ((name, *(f"{count:,}" for count in row)) for name, row in shown),
+    )
 
 
 def errors_table() -> str:
@@ -110,6 +124,7 @@ def _metric_row(metric: MetricWrapperBase) -> tuple[str, str, str, str]:
 TABLES: dict[str, Callable[[], str | None]] = {
     "settings": settings_table,
     "limits": limits_table,
+    "suite": suite_table,
     "errors": errors_table,
     "metrics": metrics_table,
     "families": families_table,
