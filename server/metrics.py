@@ -214,3 +214,13 @@ class EngineMetrics:
         )
         self.grammar_cache_hits = cache.labels(result="hit")
         self.grammar_cache_misses = cache.labels(result="miss")
+        self.forced_tokens_drafted = Counter(
+            "strictcall_forced_tokens_drafted",
+            "Tokens that a mask forced and that were given to the model to verify, several in one step.",
+            registry=registry,
+        )
+        self.forced_tokens_accepted = Counter(
+            "strictcall_forced_tokens_accepted",
+            "Drafted tokens that the model would have written: each saved its answer one step.",
+            registry=registry,
+        )

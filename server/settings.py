@@ -188,6 +188,10 @@ class Settings:
             "COUNT",
         ),
     )
+    draft_forced_tokens: bool = field(
+        default=True,
+        metadata=switch("Tokens that the mask forces are read several in one step, where vLLM can."),
+    )
     max_calls: int = field(
         default=16, metadata=said("Calls that one answer may hold under the mask.", whole(1, 128), "COUNT")
     )

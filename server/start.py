@@ -43,7 +43,10 @@ async def start(settings: Settings, located: Located, metrics: Metrics, *, repor
         report("Every call is masked, whatever --tool-mask says: the model was not trained on their form.")
         settings = replace(settings, tool_mask=ToolMask.ENVELOPE)
     with progress(f"Loading {located.model} into vLLM", report):
-        engine = await start_engine(located.model, options, metrics)
+        drafts = settings.draft_forced_tokens
+        engine = await start_engine(located.model, options, metrics, draft_forced_tokens=drafts)
+    if drafts and engine.undrafted:
+        report(f"Forced tokens are not drafted: {engine.undrafted}.")
     planner = SchemaPlanner(limits=settings.schema_limits)
     with progress("Warming up", report):
         await warm_up(engine, planner, prompt=vocabulary.encode("Hi"))
@@ -120,9 +123,16 @@ async def warm_up(engine: Engine, planner: SchemaPlanner, *, prompt: Sequence[in
         raise CommandError(f"The engine cannot generate: {exc}") from exc
 
 
-async def start_engine(model: str, options: Mapping[str, Any], metrics: Metrics) -> VllmEngine:
+async def start_engine(
+    model: str, options: Mapping[str, Any], metrics: Metrics, *, draft_forced_tokens: bool
+) -> VllmEngine:
     try:
-        return await VllmEngine.start(model, options=options, metrics_directory=metrics.engine_directory)
+        return await VllmEngine.start(
+            model,
+            options=options,
+            metrics_directory=metrics.engine_directory,
+            draft_forced_tokens=draft_forced_tokens,
+        )
     except ModuleNotFoundError as exc:
         raise not_installed(exc) from exc
     except EngineError as exc:

@@ -24,6 +24,7 @@ VARIABLES: Mapping[str, str] = {
 NOISE = (
     "Async scheduling will be disabled because it is not supported",
     "Enforce eager set,",
+    "Kernel %s is already registered",
     "Inductor compilation was disabled by user settings",
     "Model Runner V2 requires Triton",
     "Passing raw prompts to InputProcessor is deprecated",

@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import math
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -36,7 +37,7 @@ CPU_OPTIONS: Mapping[str, Any] = {
     "enforce_eager": True,  # compiling costs a minute at start, and has given wrong text
     "max_num_seqs": 32,
     "kv_cache_memory_bytes": 2 * GIB,  # vLLM's own default is a share of all memory
-    "worker_cls": "server.engine.worker.SeedKeepingCPUWorker",
+    "worker_cls": "server.engine.worker.StrictcallCPUWorker",
 }
 """What vLLM is given on a CPU unless the user says otherwise."""
 
@@ -64,16 +65,23 @@ def cpu_options() -> dict[str, Any]:
 class VllmEngine:
     """Generates with a vLLM engine. Made by `start`; belongs to the event loop that first generates."""
 
-    def __init__(self, llm: "AsyncLLM", *, version: str) -> None:
+    def __init__(self, llm: "AsyncLLM", *, version: str, undrafted: str | None = None) -> None:
         self._llm: AsyncLLM | None = llm
         self._defaults: Mapping[str, Any] = llm.model_config.get_diff_sampling_param()
         self.max_model_len: int = llm.model_config.max_model_len
         self.version = version
+        self.undrafted = undrafted
+        """Why forced tokens cannot be drafted, or None if they can."""
         self._running: set[str] = set()
 
     @classmethod
     async def start(
-        cls, model: str, *, options: Mapping[str, Any] | None = None, metrics_directory: Path | None = None
+        cls,
+        model: str,
+        *,
+        options: Mapping[str, Any] | None = None,
+        metrics_directory: Path | None = None,
+        draft_forced_tokens: bool = True,
     ) -> Self:
         """Load `model` (a directory or a hub name) and return once it can generate.
 
@@ -81,26 +89,39 @@ class VllmEngine:
         processes keep their figures in `metrics_directory` (`Metrics.engine_directory`). The event loop stays
         free. Raises `EngineError` if the engine does not come up.
         """
-        return await asyncio.to_thread(cls._start, model, options or {}, metrics_directory)
+        start = partial(cls._start, draft_forced_tokens=draft_forced_tokens)
+        return await asyncio.to_thread(start, model, options or {}, metrics_directory)
 
     @classmethod
-    def _start(cls, model: str, options: Mapping[str, Any], metrics_directory: Path | None) -> Self:
+    def _start(
+        cls,
+        model: str,
+        options: Mapping[str, Any],
+        metrics_directory: Path | None,
+        *,
+        draft_forced_tokens: bool,
+    ) -> Self:
         prepare_environment()
         import vllm
         from vllm.platforms import current_platform
         from vllm.v1.engine.async_llm import AsyncLLM
 
         from server.engine.core import SeamError, check_seams, scheduler_name
+        from server.engine.drafts import check_planning_seams, obstacle, scheduler_for
 
         defaults = {**(cpu_options() if current_platform.is_cpu() else {}), **OPTIONS}
         try:
             check_seams()
+            check_planning_seams()
             arguments = vllm.AsyncEngineArgs(model=model, **{**defaults, **options})
             config = arguments.create_engine_config()
-            config.scheduler_config.scheduler_cls = scheduler_name(config)
+            undrafted = obstacle(config)
+            scheduler = scheduler_name(config) if undrafted else scheduler_for(drafts=draft_forced_tokens)
+            config.scheduler_config.scheduler_cls = scheduler
             with multiprocess_metrics(metrics_directory):
                 # In no variable: vLLM keeps a traceback that keeps this frame, which would keep the engine.
-                return cls(AsyncLLM.from_vllm_config(config), version=f"vllm {vllm.__version__}")
+                version = f"vllm {vllm.__version__}"
+                return cls(AsyncLLM.from_vllm_config(config), version=version, undrafted=undrafted)
         except (SeamError, OSError, RuntimeError, TypeError, ValueError) as error:
             raise EngineError(f"vLLM could not start with the model {model!r}: {reason_of(error)}") from error
 

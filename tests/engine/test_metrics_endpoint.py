@@ -13,6 +13,8 @@ TYPES = {
     "strictcall_mask_fill_seconds": "histogram",
     "strictcall_grammar_compile_seconds": "histogram",
     "strictcall_grammar_cache": "counter",
+    "strictcall_forced_tokens_drafted": "counter",
+    "strictcall_forced_tokens_accepted": "counter",
     "strictcall_parse_failures": "counter",
     "strictcall_tool_calls": "counter",
     "strictcall_schema_violations": "counter",

@@ -238,7 +238,10 @@ async def test_a_bias_steers_the_choice(running: RunningEngine) -> None:
 
 
 async def test_masks_and_grammars_are_counted_in_the_engine_process(running: RunningEngine) -> None:
-    """A grammar is a miss once and a hit afterwards, and each masked step is timed."""
+    """A grammar is a miss once and a hit afterwards, and each masked step is timed.
+
+    A step has a mask for the token that it writes, and one for each draft. An accepted draft saves a step.
+    """
     tag = call_tag({"type": "object", "properties": {"only_here": {"type": "boolean"}}})
     names = {
         "miss": ("strictcall_grammar_cache_total", {"result": "miss"}),
@@ -246,12 +249,17 @@ async def test_masks_and_grammars_are_counted_in_the_engine_process(running: Run
         "compiled": ("strictcall_grammar_compile_seconds_count", {}),
         "steps": ("strictcall_mask_fill_seconds_count", {}),
         "rows": ("strictcall_mask_rows_total", {}),
+        "drafted": ("strictcall_forced_tokens_drafted_total", {}),
+        "accepted": ("strictcall_forced_tokens_accepted_total", {}),
     }
     before = {key: metric(running, name, **labels) for key, (name, labels) in names.items()}
-    steps = sum([len(token_ids(await collect(running, "Hi", GREEDY, tag))) for _ in range(2)])
+    tokens = sum([len(token_ids(await collect(running, "Hi", GREEDY, tag))) for _ in range(2)])
     grown = {key: metric(running, name, **labels) - before[key] for key, (name, labels) in names.items()}
 
-    assert grown == {"miss": 1, "hit": 1, "compiled": 2, "steps": steps, "rows": steps}
+    assert (grown["miss"], grown["hit"], grown["compiled"]) == (1, 1, 2)
+    assert grown["drafted"] > 0
+    assert grown["steps"] == tokens - grown["accepted"]
+    assert grown["rows"] == grown["steps"] + grown["drafted"]
 
 
 async def test_one_scrape_has_ours_vllms_and_the_processs_metrics(running: RunningEngine) -> None:

@@ -16,6 +16,7 @@ READABLE = [
     ("schema_limit", "depth=64", ("depth", 64)),
     ("named_finish_reason", "stop", NamedFinish.STOP),
     ("strict_tools", "true", True),
+    ("draft_forced_tokens", "false", False),
     ("strict_tools", "False", False),
     ("unsupported_keywords", "describe", UnsupportedKeywords.DESCRIBE),
     ("log_format", "json", LogFormat.JSON),

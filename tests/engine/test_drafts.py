@@ -1,0 +1,249 @@
+"""Forced tokens on the real engine: fewer steps, and nothing else that a client could tell."""
+
+import asyncio
+import json
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from server.engine.protocol import Finish, Output
+from server.request import SamplingParams
+from server.schema.plan import SchemaPlanner
+from tests.engine.conftest import RunningEngine, RunningServer
+
+pytestmark = pytest.mark.engine
+
+CALLS = json.loads(Path(__file__).parents[2].joinpath("benchmarks/calls.json").read_text(encoding="utf-8"))
+GREEDY = SamplingParams(temperature=0, max_tokens=120)
+UNDRAFTED = SamplingParams(temperature=1, top_p=0, seed=1, max_tokens=120)
+"""The likeliest tokens as well, by way of a seed, for which nothing is drafted."""
+
+ORDER: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "article": {"enum": ["lamp", "chair", "table"]},
+        "quantity": {"type": "integer", "minimum": 1, "maximum": 99},
+        "gift_wrap": {"type": "boolean"},
+    },
+    "required": ["article", "quantity", "gift_wrap"],
+    "additionalProperties": False,
+}
+LONG = {"const": "All work and no play makes a long constant. " * 8}
+
+
+def masked(schema: dict[str, Any]) -> str:
+    plan = SchemaPlanner().plan(schema, closed=True)
+    return json.dumps({"type": "structural_tag", "format": plan.format})
+
+
+async def collect(
+    running: RunningEngine, sampling: SamplingParams, tag: str | None, request_id: str = "draft"
+) -> list[Output]:
+    prompt = running.prompt("Order two lamps, as a gift.")
+    return [output async for output in running.engine.generate(request_id, prompt, sampling, tag)]
+
+
+def token_ids(outputs: list[Output]) -> list[int]:
+    return [token for output in outputs for token in output.token_ids]
+
+
+def counts(server: RunningServer) -> dict[str, float]:
+    names = {
+        "steps": "strictcall_mask_fill_seconds_count",
+        "rows": "strictcall_mask_rows_total",
+        "drafted": "strictcall_forced_tokens_drafted_total",
+        "accepted": "strictcall_forced_tokens_accepted_total",
+    }
+    return {key: server.metric(name) for key, name in names.items()}
+
+
+def grown(server: RunningServer, before: dict[str, float]) -> dict[str, float]:
+    return {key: value - before[key] for key, value in counts(server).items()}
+
+
+async def test_a_call_needs_less_than_half_a_step_for_each_token(server: RunningServer) -> None:
+    """Ten tools, named and required in turn: the bound is that of `benchmarks/forced_tokens.py`."""
+    before, tokens = counts(server), 0
+    for at, (name, texts) in enumerate(CALLS["prompts"].items()):
+        named = {"type": "function", "function": {"name": name}}
+        answer = await server.chat(
+            messages=[{"role": "user", "content": texts[0]}],
+            tools=CALLS["tools"],
+            tool_choice=named if at % 2 else "required",
+            parallel_tool_calls=False,
+            temperature=0,
+            max_tokens=200,
+        )
+        tokens += answer["usage"]["completion_tokens"]
+    figures = grown(server, before)
+
+    assert figures["steps"] <= 0.45 * tokens
+    assert figures["drafted"] > 0
+    assert figures["accepted"] >= 0.8 * figures["drafted"]
+    assert figures["steps"] + figures["accepted"] == tokens
+    assert figures["rows"] == figures["steps"] + figures["drafted"]
+
+
+async def test_drafts_do_not_change_an_answer(running: RunningEngine, server: RunningServer) -> None:
+    """Token by token it is the answer without drafts, with the same certainties."""
+    before = counts(server)
+    drafted = await collect(running, replace(GREEDY, logprobs=2), masked(ORDER))
+    between = grown(server, before)
+    plain = await collect(running, replace(UNDRAFTED, logprobs=2), masked(ORDER))
+
+    assert between["drafted"] > 10
+    assert grown(server, before)["drafted"] == between["drafted"]
+    assert token_ids(drafted) == token_ids(plain)
+    with_, without = (
+        [each for output in outputs for each in output.logprobs] for outputs in (drafted, plain)
+    )
+    assert [each.token_id for each in with_] == token_ids(drafted)
+    assert [each.logprob for each in with_] == pytest.approx([each.logprob for each in without], abs=0.2)
+
+
+async def test_one_step_may_write_several_tokens(running: RunningEngine) -> None:
+    """They come in one output, and each that is forced is certain."""
+    outputs = await collect(running, replace(GREEDY, logprobs=0), masked(LONG))
+
+    assert max(len(output.token_ids) for output in outputs) > 8
+    assert {each.logprob for output in outputs for each in output.logprobs} == {0.0}
+    assert json.loads(running.tokenizer.decode(token_ids(outputs))) == LONG["const"]
+    assert outputs[-1].finish is Finish.STOP
+
+
+@pytest.mark.parametrize("budget", [1, 2, 31, 32, 33, 34, 35, 50])
+async def test_a_budget_that_ends_inside_a_draft_is_kept(running: RunningEngine, budget: int) -> None:
+    """Not one token more, and the finish is `length`."""
+    whole = token_ids(await collect(running, GREEDY, masked(LONG)))
+    outputs = await collect(running, replace(GREEDY, max_tokens=budget), masked(LONG))
+
+    assert token_ids(outputs) == whole[:budget]
+    assert outputs[-1].finish is Finish.LENGTH
+
+
+async def test_a_request_that_samples_has_its_drafts_accepted(
+    running: RunningEngine, server: RunningServer
+) -> None:
+    """However hot the sampling, what is forced has the probability 1."""
+    before = counts(server)
+    for at in range(4):
+        sampling = SamplingParams(temperature=1.8, top_p=0.9, top_k=50, max_tokens=120)
+        text = running.tokenizer.decode(
+            token_ids(await collect(running, sampling, masked(ORDER), f"hot-{at}"))
+        )
+        assert set(json.loads(text)) == set(ORDER["properties"])
+    figures = grown(server, before)
+
+    assert figures["accepted"] == figures["drafted"] > 20
+
+
+async def test_a_seed_draws_the_same_however_busy_the_engine_is(running: RunningEngine) -> None:
+    """Alone and beside requests with drafts, the same seed gives the same tokens."""
+    seeded = SamplingParams(temperature=1.2, seed=5, max_tokens=60)
+    alone = token_ids(await collect(running, seeded, masked(ORDER)))
+    others = [collect(running, GREEDY, masked(LONG), f"other-{at}") for at in range(3)]
+    beside, *_ = await asyncio.gather(collect(running, seeded, masked(ORDER), "seeded"), *others)
+
+    assert token_ids(beside) == alone
+
+
+async def test_a_bias_holds_in_steps_that_verify_drafts_of_others(running: RunningEngine) -> None:
+    """A request without drafts is sampled with all of its parameters."""
+    biased = SamplingParams(temperature=0, max_tokens=12, logit_bias={198: 100})
+    others = [collect(running, GREEDY, masked(LONG), f"other-{at}") for at in range(3)]
+    answer, *_ = await asyncio.gather(collect(running, biased, None, "biased"), *others)
+
+    assert token_ids(answer) == [198] * 12
+
+
+async def test_penalties_see_the_tokens_of_a_draft(running: RunningEngine) -> None:
+    """With and without drafts, a strong penalty leads to the same answer."""
+    drafted = await collect(
+        running, replace(GREEDY, frequency_penalty=1.5, presence_penalty=1.0), masked(ORDER)
+    )
+    plain = await collect(
+        running, replace(UNDRAFTED, frequency_penalty=1.5, presence_penalty=1.0), masked(ORDER)
+    )
+
+    assert token_ids(drafted) == token_ids(plain)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "room", "kept"),
+    [
+        pytest.param([3, 0, 4], 10, [3, 4], id="all"),
+        pytest.param([8, 8, 8], 12, [4, 4, 4], id="the-same-for-each"),
+        pytest.param([8, 2], 6, [3, 2], id="cut-where-longer"),
+        pytest.param([1, 1, 1], 2, [], id="too-little-room"),
+    ],
+)
+def test_a_step_carries_no_more_drafts_than_it_has_room_for(
+    lengths: list[int], room: int, kept: list[int]
+) -> None:
+    """Where all drafts do not fit, all sequences have a share."""
+    from server.engine.drafts import shared
+
+    drafts: Any = [(f"request-{at}", list(range(length))) for at, length in enumerate(lengths)]
+
+    assert [len(tokens) for _, tokens in shared(drafts, room)] == kept
+
+
+def test_a_narrowed_mask_allows_the_planned_tokens_only() -> None:
+    """Rows behind the plan stay as the grammar made them; the highest bit of a word is no exception."""
+    from server.engine.drafts import narrow
+
+    rows = np.full((3, 2), -1, dtype=np.int32)
+    narrow(rows, [31, 33])
+
+    assert rows.view(np.uint32).tolist() == [[2**31, 0], [0, 2], [2**32 - 1, 2**32 - 1]]
+
+
+def test_temperatures_are_repeated_for_the_drafts_of_their_rows() -> None:
+    """A greedy row's 0 becomes 1, by which its logits may be divided."""
+    import torch
+
+    from server.engine.worker import expand
+
+    output = torch.full((6,), torch.nan)
+    expand(output, torch.tensor([0.5, 0.0, 0.25]), torch.tensor([2, 5, 6], dtype=torch.int32), 0, 1, 128)
+
+    assert output.tolist() == [0.5, 0.5, 1, 1, 1, 0.25]
+
+
+OBSTACLES = [
+    pytest.param({"speculative_config": object()}, "speculative", id="the-users-own-drafts"),
+    pytest.param({"scheduler_config": SimpleNamespace(async_scheduling=True)}, "overlap", id="async"),
+    pytest.param({"use_v2_model_runner": True}, "CPU", id="another-runner"),
+    pytest.param(
+        {"model_config": SimpleNamespace(is_hybrid=True, has_inner_state=True)}, "recurrent", id="hybrid"
+    ),
+    pytest.param({"lora_config": object()}, "LoRA", id="lora"),
+    pytest.param(
+        {"structured_outputs_config": SimpleNamespace(reasoning_parser="qwen3")}, "reasoning", id="reasoning"
+    ),
+    pytest.param({"parallel_config": SimpleNamespace(pipeline_parallel_size=2)}, "pipeline", id="pipeline"),
+    pytest.param({}, None, id="none"),
+]
+
+
+@pytest.mark.parametrize(("change", "reason"), OBSTACLES)
+def test_an_engine_that_cannot_draft_says_why(change: dict[str, Any], reason: str | None) -> None:
+    """What is in the way is named at the start; the engine then works as without drafts."""
+    from server.engine.drafts import obstacle
+
+    fitting: dict[str, Any] = {
+        "speculative_config": None,
+        "scheduler_config": SimpleNamespace(async_scheduling=False),
+        "use_v2_model_runner": False,
+        "model_config": SimpleNamespace(is_hybrid=False, has_inner_state=False),
+        "lora_config": None,
+        "structured_outputs_config": SimpleNamespace(reasoning_parser=""),
+        "parallel_config": SimpleNamespace(pipeline_parallel_size=1),
+    }
+    found = obstacle(SimpleNamespace(**fitting | change))
+
+    assert found is None if reason is None else reason in str(found)
