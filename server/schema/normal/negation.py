@@ -33,7 +33,7 @@ from server.schema.normal.facts import (
     Strays,
     Widened,
 )
-from server.schema.normal.opening import bound_of, contained, kinds_of, values_of
+from server.schema.normal.reading import bound_of, contained, kinds_of, values_of
 from server.schema.normal.resources import Resources
 
 MAX_PAIRS = 6

@@ -30,7 +30,7 @@ from server.schema.normal.facts import (
     Member,
     Ruled,
 )
-from server.schema.normal.opening import kinds_of, values_of
+from server.schema.normal.reading import kinds_of, values_of
 
 _SAYS_NOTHING = frozenset(
     ("title", "description", "default", "examples", "deprecated", "$comment", "readOnly", "writeOnly")

@@ -44,7 +44,7 @@ def listed(node: Node, resolver: Resolver) -> list[Any] | None:
             return _words(language)
         case Number(integer=True, text=language) if language is not None:
             words = _words(language)
-            return None if words is None else [int(word) for word in words]
+            return None if words is None else list(dict.fromkeys(map(int, words)))
         case Union(nodes):
             found = [listed(each, resolver) for each in nodes]
             values = [value for part in found if part is not None for value in part]
