@@ -142,8 +142,10 @@ def engine_flags(rest: Sequence[str]) -> list[str]:
     return [*chosen, *rest]
 
 
-def ours(model: str, flags: Sequence[str], options: argparse.Namespace) -> Server:
-    command = [options.our_python, "-m", "server", "serve", model, "--served-model-name", NAME, *flags]
+def ours(flags: Sequence[str], options: argparse.Namespace) -> Server:
+    # Not named, the default model has the template that the peer is given for it.
+    model = [options.model] if options.model else []
+    command = [options.our_python, "-m", "server", "serve", *model, "--served-model-name", NAME, *flags]
     return Server("strictcall", command, "/ready")
 
 
@@ -229,7 +231,7 @@ def main() -> None:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="strictcall-bench-")))
         logs = options.logs or scratch
         logs.mkdir(parents=True, exist_ok=True)
-        servers = [ours(model, flags, options), peer(model, flags, options, scratch)]
+        servers = [ours(flags, options), peer(model, flags, options, scratch)]
         endpoints = [stack.enter_context(running(each, logs / f"{each.name}.log")) for each in servers]
         summaries = asyncio.run(followed(compare(endpoints, plan)))
     print(*table(summaries), *notes(summaries), sep="\n")
