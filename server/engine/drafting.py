@@ -148,7 +148,7 @@ def look_ahead(matcher: Matcher) -> tuple[str, str]:
     forced, steps = "", 0
     try:
         # XGrammar stops looking where a rule of the grammar ends, though the next one may force more.
-        while len(forced) < MOST_FORCED and (more := matcher.find_jump_forward_string()):
+        while len(forced) < MOST_FORCED and (more := jump_forward(matcher)):
             if not matcher.accept_string(more):
                 break
             forced, steps = forced + more, steps + 1
@@ -158,6 +158,14 @@ def look_ahead(matcher: Matcher) -> tuple[str, str]:
     finally:
         if steps:
             matcher.rollback(steps)
+
+
+def jump_forward(matcher: Matcher) -> str:
+    """What XGrammar knows to be forced, up to the last whole character."""
+    try:
+        return matcher.find_jump_forward_string()
+    except UnicodeDecodeError as error:  # the next character is not certain, but its first byte is
+        return bytes(error.object[: error.start]).decode()
 
 
 def may_follow(matcher: Matcher, kinds: Iterable[str]) -> str:

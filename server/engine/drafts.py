@@ -10,6 +10,7 @@ refuses `logit_bias` and `min_p`, and samples every request by the slower path. 
 The scheduler sets the drafts itself, and `server.engine.worker` verifies them in the steps that have some.
 """
 
+import logging
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -31,6 +32,8 @@ from xgrammar import GrammarMatcher
 from server.engine.core import TimedMasks, require
 from server.engine.drafting import TAIL, Plan, TokenPlanner
 from server.metrics import EngineMetrics
+
+logger = logging.getLogger(__name__)
 
 MOST_DRAFTED = 32
 """Of one sequence in one step: as long as what opens a call."""
@@ -83,10 +86,18 @@ class ForcedTokens:
             matcher = matcher_of(request)
             if matcher is None:
                 return ()
-            written = request.output_token_ids[-TAIL:]
-            tokens, goes_on = self._planner.plan(matcher, written, ends=end_tokens(request.sampling_params))
+            tokens, goes_on = self._planned(request, matcher)
             plan = self._plans[request.request_id] = Plan(position, tokens, goes_on)
         return plan.tokens[position - plan.start :]
+
+    def _planned(self, request: Request, matcher: GrammarMatcher) -> tuple[Sequence[int], bool]:
+        """Plan, or do without a plan: whatever a mask may bring to light, it must not end the engine."""
+        written, ends = request.output_token_ids[-TAIL:], end_tokens(request.sampling_params)
+        try:
+            return self._planner.plan(matcher, written, ends=ends)
+        except (RuntimeError, ValueError):
+            logger.exception("No tokens could be planned for request %s.", request.request_id)
+            return (), False
 
 
 class ForcedTokenDrafts(ForcedTokens):
