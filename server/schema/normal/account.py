@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from server.schema.automata.automaton import Automaton
 from server.schema.automata.languages import Languages
 from server.schema.document import Located
 from server.schema.nodes import Node
@@ -58,6 +59,9 @@ class Compiler(Protocol):
 
     def node(self, members: Iterable[Member], account: Account) -> Node | None:
         """What the members come to, as a part of the account's own node. None: nothing."""
+
+    def spend(self, language: Automaton | None) -> None:
+        """Count the states of a language. Raises `SchemaError` if all of them would be too large a mask."""
 
     def seen(self, node: Node) -> Node | None:
         """What a reference stands for; None if that is not known yet."""

@@ -18,6 +18,10 @@ MAX_BRANCHES = 500
 """Ways to decide one choice that stands alone."""
 MAX_STEPS = 4_000
 """Branches that are tried for one node."""
+MAX_NESTED = 4
+"""Choices within branches that are left undecided one by one."""
+MAX_CLASHES = 400
+"""Pairs of branches of a `oneOf` that a value may fit both of, and that are kept apart."""
 
 
 class Judge(Protocol):
@@ -43,6 +47,8 @@ class _Spread:
     judge: Judge
     given_up: frozenset[Place]
     is_overlooked: frozenset[Place]
+    everything: bool
+    """Whether choices within branches are given up as well, whatever they are."""
     found: list[Conjunction] = field(default_factory=list)
     steps: int = 0
 
@@ -51,7 +57,7 @@ class _Spread:
             self.found.append(conjunction)
             return
         choice, rest = conjunction.choices[0], conjunction.without_choice()
-        if choice.place in self.given_up:
+        if choice.place in self.given_up or (self.everything and decided):
             self._go_on(rest, (Widened(choice.place, "too many combinations with other choices"),), decided)
             return
         for branch in self._branches(choice, rest):
@@ -70,7 +76,8 @@ class _Spread:
         if not choice.exclusive:
             return list(choice.branches)
         clashing = self.judge.clashes(choice.branches, (Kinds(rest.kinds), *rest.facts))
-        if choice.place in self.is_overlooked and clashing:
+        is_overlooked = choice.place in self.is_overlooked or len(clashing) > MAX_CLASHES
+        if is_overlooked and clashing:
             overlap = Widened(choice.place, "a value may fit several branches")
             return [(*branch, overlap) for branch in choice.branches]
         denied: list[list[Member]] = [[] for _ in choice.branches]
@@ -87,17 +94,23 @@ def _denial(choice: Choice, index: int) -> list[Member]:
 
 def spell_out(conjunction: Conjunction, judge: Judge) -> list[Conjunction]:
     """The ways to decide the conjunction's choices; none if it contradicts itself."""
-    given_up: set[Place] = set()
     overlooked: set[Place] = set()
+    kept = [choice.place for choice in conjunction.choices]
+    nested: set[Place] = set()
     while True:
-        spread = _Spread(judge, frozenset(given_up), frozenset(overlooked))
+        given_up = {choice.place for choice in conjunction.choices}.difference(kept) | nested
+        everything = len(nested) > MAX_NESTED
+        spread = _Spread(judge, frozenset(given_up), frozenset(overlooked), everything=everything)
         try:
             spread.decide(conjunction, 0)
         except _TooManyError as error:
             exclusive = {choice.place for choice in conjunction.choices if choice.exclusive} - overlooked
             if exclusive:
                 overlooked |= exclusive
+            elif error.place not in kept:
+                nested.add(error.place)
             else:
-                given_up.add(error.place)
+                # Half of them at a time: each attempt may take all steps that there are.
+                kept = kept[: len(kept) // 2]
         else:
             return spread.found

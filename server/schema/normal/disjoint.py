@@ -17,6 +17,7 @@ from server.schema.nodes import (
     Text,
     Union,
 )
+from server.schema.normal.truth import canonical
 from server.schema.normal.values import Resolver, may_allow
 
 MAX_DEPTH = 6
@@ -39,6 +40,8 @@ def are_disjoint(one: Node, other: Node, comparer: Comparer, depth: int = 0) -> 
             return all(are_disjoint(node, second, comparer, depth) for node in nodes)
         case _, Union(nodes):
             return all(are_disjoint(first, node, comparer, depth) for node in nodes)
+        case Literals(values), Literals(others):
+            return set(map(canonical, values)).isdisjoint(map(canonical, others))
         case Literals(values), _:
             return not any(may_allow(second, value, comparer) for value in values)
         case _, Literals(values):

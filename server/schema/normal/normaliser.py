@@ -11,11 +11,12 @@ within itself becomes a reference, and one that stands in many places is made on
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from server.schema.automata.automaton import Automaton
 from server.schema.automata.languages import Languages
 from server.schema.document import Document, SchemaError
 from server.schema.nodes import Array, Node, Object, Reference, Union, Values
 from server.schema.normal.account import Account, Key, pointer_of
-from server.schema.normal.alternatives import spell_out
+from server.schema.normal.alternatives import MAX_CLASHES, spell_out
 from server.schema.normal.conjunction import Conjunction
 from server.schema.normal.disjoint import are_disjoint
 from server.schema.normal.facts import (
@@ -39,6 +40,8 @@ from server.schema.normal.typed import typed
 from server.schema.normal.unions import union
 from server.schema.unmasked import Ledger, Unmasked
 
+MAX_STATES = 40_000
+"""States of all languages of one document; each is a rule of its grammar."""
 MAX_NODES = 20_000
 """Sets of members of one document."""
 
@@ -73,6 +76,8 @@ class Normaliser:
         self._resources = Resources(document)
         self._plain = self if not closed else Normaliser(document, languages, closed=False)
         """Compares what schemas mean, where masks are to be narrower than that."""
+        self._languages: set[Automaton] = set()
+        self._states = 0
         self._entries: dict[Key, _Entry] = {}
         self._names: dict[str, _Entry] = {}
 
@@ -161,6 +166,17 @@ class Normaliser:
                 parts += found
         return union(parts)
 
+    def spend(self, language: Automaton | None) -> None:
+        """Count the states of a language. Raises `SchemaError` if all of them would be too large a mask."""
+        if language is None or language in self._languages:
+            return
+        self._languages.add(language)
+        self._states += len(language.states)
+        if self._states > MAX_STATES:
+            raise SchemaError(
+                "#", "the mask of the schema would be too large; its bounds and patterns are too many"
+            )
+
     def seen(self, node: Node) -> Node | None:
         """What a reference stands for; None if that is not known yet."""
         if isinstance(node, Reference):
@@ -184,7 +200,7 @@ class Normaliser:
             if isinstance(fact, Has):
                 wanted.setdefault(fact.name, []).extend([fact.value] if fact.value else [])
         for name, values in wanted.items():
-            members = values_of(name, shapes, values)
+            members = values_of(name, shapes, values, self.truth)
             is_quick = len(members) > 1 and all(map(_is_small, members))
             if is_quick and self._plain.node(members, Account("#")) is None:
                 return True
@@ -193,7 +209,7 @@ class Normaliser:
     def clashes(self, branches: Sequence[tuple[Member, ...]], base: Sequence[Member]) -> set[tuple[int, int]]:
         """The pairs of branches that one value may fit both of, beside what else is known of it."""
         alone = self._plain.overlaps(branches, {(i, j) for j in range(len(branches)) for i in range(j)})
-        if not alone:
+        if not alone or len(alone) > MAX_CLASHES:
             return alone
         return self._plain.overlaps([(*base, *branch) for branch in branches], alone)
 

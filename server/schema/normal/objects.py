@@ -17,7 +17,7 @@ from server.schema.normal.account import Account, Compiler
 from server.schema.normal.conjunction import Conjunction
 from server.schema.normal.facts import Counted, Has, Kinds, Lacks, Member, Names, Place, Shape, Strays
 from server.schema.normal.scalars import words_of
-from server.schema.normal.truth import keeps_to
+from server.schema.normal.truth import Truth
 
 MAX_REGIONS = 24
 """Regions of free keys, which patterns that overlap multiply."""
@@ -88,7 +88,7 @@ class ObjectBuilder:
         for fact in self.facts:
             if not isinstance(fact, Strays):
                 continue
-            candidates = [each for each in properties if _strays(each.name, fact)]
+            candidates = [each for each in properties if self._strays(each.name, fact)]
             if fact.value is None and any(each.required for each in candidates):
                 continue
             if has_free or len(ways) * len(candidates) > MAX_STRAYS:
@@ -99,6 +99,10 @@ class ObjectBuilder:
                 {**way, each.name: (*way.get(each.name, ()), *asked)} for way in ways for each in candidates
             ]
         return [way for chosen in ways if (way := self._chosen(properties, chosen)) is not None]
+
+    def _strays(self, name: str, fact: Strays) -> bool:
+        matches = self.compiler.truth.matches
+        return name not in fact.names and not any(matches(pattern, name) for pattern in fact.patterns)
 
     def _chosen(
         self, properties: list[Property], chosen: dict[str, tuple[Member, ...]]
@@ -121,7 +125,8 @@ class ObjectBuilder:
         if not all(self.compiler.truth.holds(rule.value, name) for rule in self.rules_of_names):
             return None
         wanted = [*self.wanted.get(name, ()), *more]
-        return self.compiler.node(values_of(name, self.shapes, wanted), self.account)
+        members = values_of(name, self.shapes, wanted, self.compiler.truth)
+        return self.compiler.node(members, self.account)
 
     def _is_declared(self, name: str) -> bool:
         return any(name in shape.properties for shape in self.shapes)
@@ -177,7 +182,9 @@ class ObjectBuilder:
         return regions
 
     def _language(self, asked: Sequence[Rule]) -> Automaton | None:
-        return self.compiler.languages.text(asked, self.account.ledger) if asked else ANY_TEXT
+        language = self.compiler.languages.text(asked, self.account.ledger) if asked else ANY_TEXT
+        self.compiler.spend(language)
+        return language
 
     def _languages_of(self, key_nodes: Sequence[Node | None]) -> list[Automaton]:
         """What `propertyNames` leaves of all texts: one of these."""
@@ -226,21 +233,14 @@ class ObjectBuilder:
         return Object(tuple(properties), free, least, most)
 
 
-def values_of(name: str, shapes: Iterable[Shape], wanted: Iterable[Member]) -> list[Member]:
+def values_of(name: str, shapes: Iterable[Shape], wanted: Iterable[Member], truth: Truth) -> list[Member]:
     """What the value of a key keeps to."""
     members: list[Member] = []
     for shape in shapes:
         found: list[Member] = [shape.properties[name]] if name in shape.properties else []
-        found += [
-            child for pattern, child in shape.patterns.items() if keeps_to(rules.Matches(pattern), name)
-        ]
+        found += [child for pattern, child in shape.patterns.items() if truth.matches(pattern, name)]
         members += found or ([shape.others] if shape.others is not None else [])
     return [*members, *wanted]
-
-
-def _strays(name: str, fact: Strays) -> bool:
-    known = name in fact.names or any(keeps_to(rules.Matches(pattern), name) for pattern in fact.patterns)
-    return not known
 
 
 def counted(facts: Iterable[object], kind: str) -> tuple[int, int | None]:

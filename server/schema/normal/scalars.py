@@ -51,6 +51,7 @@ def text(conjunction: Conjunction, compiler: Compiler, account: Account) -> Node
     if not asked:
         return Text()
     language = compiler.languages.text(asked, account.ledger)
+    compiler.spend(language)
     return None if language is None else Text(language)
 
 
@@ -69,7 +70,9 @@ def number(
         asked.append(Rule(account.pointer, "type", rules.NotWhole()))
     if not asked:
         return Number(integer=integer)
-    return compiler.languages.number(asked, account.ledger, integer=integer)
+    node = compiler.languages.number(asked, account.ledger, integer=integer)
+    compiler.spend(None if node is None else node.text)
+    return node
 
 
 def _rules(conjunction: Conjunction, kind: str) -> list[Rule]:

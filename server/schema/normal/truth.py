@@ -78,6 +78,7 @@ class Truth:
     def __init__(self, document: Document) -> None:
         self._document = document
         self._validators: dict[Located, jsonschema_rs.Validator | None] = {}
+        self._patterns: dict[str, jsonschema_rs.Validator] = {}
         self._listed: dict[Located, list[frozenset[Any]]] = {}
         root = document.root.schema
         identifier = root.get(document.draft.id_keyword) if isinstance(root, dict) else None
@@ -108,6 +109,12 @@ class Truth:
                 return keeps_to(member.rule.limit, value)
             case _:
                 return self._holds_within(member, value)
+
+    def matches(self, pattern: str, text: str) -> bool:
+        """Whether the pattern is found in the text."""
+        if pattern not in self._patterns:
+            self._patterns[pattern] = jsonschema_rs.validator_for({"pattern": pattern}, **OPTIONS)
+        return bool(self._patterns[pattern].is_valid(text))
 
     def _holds_within(self, member: Member, value: Any) -> bool:
         """Facts about objects and arrays."""

@@ -110,3 +110,30 @@ def test_what_comes_to_nothing_leaves_no_note() -> None:
     )
 
     assert meaning.noted == []
+
+
+def test_branches_of_which_too_many_overlap_are_noted() -> None:
+    """Keeping each of them apart from all others would be too much."""
+    branches = [{"type": "object", "required": [f"k{number}"]} for number in range(40)]
+    meaning = meaning_of({"oneOf": branches})
+
+    assert meaning.noted == [("#", "oneOf")]
+    assert meaning.allows({"k1": 1, "k2": 1})
+    assert not meaning.allows({"k": 1})
+
+
+def test_choices_within_branches_are_left_undecided_where_they_are_too_many() -> None:
+    """Of the branches themselves none is lost."""
+    inner = [
+        {"anyOf": [{"multipleOf": p}, {"multipleOf": q}]} for p, q in ((2, 3), (5, 7), (11, 13), (17, 19))
+    ]
+    branches = [
+        {"minimum": n, "maximum": n + 9, "allOf": inner, "type": "integer"} for n in range(0, 200, 10)
+    ]
+    meaning = meaning_of({"anyOf": branches})
+
+    assert meaning.noted
+    assert {keyword for _, keyword in meaning.noted} == {"anyOf"}
+    assert meaning.allows(0)
+    assert not meaning.allows(200)
+    assert not meaning.allows(2.5)

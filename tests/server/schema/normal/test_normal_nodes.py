@@ -84,6 +84,7 @@ def test_values_are_listed_if_they_are_few(node: Node, values: list[Any] | None)
 DIFFERENT: dict[str, tuple[Node, Node]] = {
     "kinds": (Null(), Text()),
     "constants": (Literals((1, "a")), Literals(("b",))),
+    "constants of one type": (Literals((0, 1)), Literals((False, 2))),
     "a constant and a type": (Literals(("a",)), Number()),
     "a constant and what it does not fit": (Literals(({"kind": "b"},)), tagged("a")),
     "texts": (text("^a"), text("^b")),

@@ -141,3 +141,11 @@ def test_constants_of_different_types_are_different() -> None:
 def test_notes_name_the_keyword_that_asks_for_what_is_not_held(schema: Any, noted: tuple[str, str]) -> None:
     """Where it stands in the schema, and not where it is used."""
     assert noted in meaning_of(schema).noted
+
+
+def test_a_schema_of_too_many_bounds_is_refused() -> None:
+    """Each of them is cheap, and all of them are a mask that nobody can wait for."""
+    properties = {f"k{n}": {"type": "string", "minLength": n, "maxLength": 256} for n in range(200)}
+
+    with pytest.raises(SchemaError, match="too large; its bounds and patterns are too many"):
+        meaning_of({"type": "object", "properties": properties})
