@@ -81,7 +81,7 @@ class VllmEngine:
         *,
         options: Mapping[str, Any] | None = None,
         metrics_directory: Path | None = None,
-        draft_forced_tokens: bool = True,
+        draft_forced_tokens: bool = False,
     ) -> Self:
         """Load `model` (a directory or a hub name) and return once it can generate.
 
@@ -116,7 +116,8 @@ class VllmEngine:
             arguments = vllm.AsyncEngineArgs(model=model, **{**defaults, **options})
             config = arguments.create_engine_config()
             undrafted = obstacle(config)
-            scheduler = scheduler_name(config) if undrafted else scheduler_for(drafts=draft_forced_tokens)
+            drafts = draft_forced_tokens and not undrafted
+            scheduler = scheduler_for(drafts=True) if drafts else scheduler_name(config)
             config.scheduler_config.scheduler_cls = scheduler
             with multiprocess_metrics(metrics_directory):
                 # In no variable: vLLM keeps a traceback that keeps this frame, which would keep the engine.

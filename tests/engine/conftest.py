@@ -39,6 +39,8 @@ from server.template import choose_template
 from server.vocabulary import Vocabulary
 
 MODEL = DEFAULT_MODEL
+DRAFTS = bool(os.environ.get("STRICTCALL_TEST_DRAFTS"))
+"""Whether the engine drafts forced tokens, which is off by default: one engine serves all tests of a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,9 @@ async def _running() -> AsyncIterator[RunningEngine]:
     except DefaultModelError as error:
         unavailable(str(error))
     metrics = Metrics(families=("hermes",))
-    engine = await VllmEngine.start(str(model), metrics_directory=metrics.engine_directory)
+    engine = await VllmEngine.start(
+        str(model), metrics_directory=metrics.engine_directory, draft_forced_tokens=DRAFTS
+    )
     yield RunningEngine(engine, model, Tokenizer.from_file(str(model / "tokenizer.json")), metrics)
     await engine.close()
     metrics.close()

@@ -13,9 +13,12 @@ import pytest
 from server.engine.protocol import Finish, Output
 from server.request import SamplingParams
 from server.schema.plan import SchemaPlanner
-from tests.engine.conftest import RunningEngine, RunningServer
+from tests.engine.conftest import DRAFTS, RunningEngine, RunningServer
 
-pytestmark = pytest.mark.engine
+pytestmark = [
+    pytest.mark.engine,
+    pytest.mark.skipif(not DRAFTS, reason="the engine does not draft without STRICTCALL_TEST_DRAFTS"),
+]
 
 CALLS = json.loads(Path(__file__).parents[2].joinpath("benchmarks/calls.json").read_text(encoding="utf-8"))
 GREEDY = SamplingParams(temperature=0, max_tokens=120)
