@@ -64,8 +64,11 @@ def request(schema: dict[str, Any], *, strict: bool = True) -> dict[str, Any]:
 async def test_real_calls_are_seen_in_every_metric(server: RunningServer) -> None:
     """Calls, a cut one, one outside its schema and a refused one: each counts where it belongs, and once."""
     good = request({"only_in_this_test": {"enum": ["left", "right"]}})
-    twins = request({"tags": {"type": "array", "items": {"const": "a"}, "minItems": 2, "maxItems": 3}})
-    twins["tools"][0]["function"]["parameters"]["properties"]["tags"]["uniqueItems"] = True
+    item = {"type": "object", "properties": {"x": {"enum": ["a", "b"]}}, "required": ["x"]}
+    pair = {"type": "array", "items": item, "minItems": 2, "maxItems": 2, "uniqueItems": True}
+    [letter] = server.context.vocabulary.encode("a")
+    twins = request({"tags": pair}) | {"logit_bias": {str(letter): 100}}
+    twins["strictcall"] = {"on_violation": "error"}
     before = await scrape(server)
     answers = [await server.chat(**good), await server.chat(**good), await server.chat(**good | {"n": 2})]
     cut = await server.chat(**good | {"max_tokens": 8})

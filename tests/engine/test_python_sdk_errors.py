@@ -130,13 +130,13 @@ async def test_a_client_that_times_out_asks_again_and_each_try_is_given_up(
 async def test_a_strict_call_outside_its_schema_is_an_error_that_is_not_tried_again(
     server: RunningServer,
 ) -> None:
-    """No mask holds `uniqueItems`; a whole generation for each of the SDK's retries would be for nothing."""
+    """No mask compares objects; a whole generation for each of the SDK's retries would be for nothing."""
     schema = {
         "type": "object",
         "properties": {
             "tags": {
                 "type": "array",
-                "items": {"enum": ["a", "b"]},
+                "items": {"type": "object", "properties": {"x": {"enum": ["a", "b"]}}, "required": ["x"]},
                 "minItems": 2,
                 "maxItems": 2,
                 "uniqueItems": True,
