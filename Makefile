@@ -10,7 +10,7 @@ JS := tests/clients/js
 JS_STAMP := $(JS)/node_modules/.package-lock.json
 
 help:  ## List the targets.
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 setup: $(STAMP)  ## Create .venv and install everything into it.
 
@@ -56,8 +56,27 @@ BENCHES := $(filter-out %/reader.py %/scripted_server.py %/serve.py,$(wildcard b
 bench: setup  ## Run the comparisons in benchmarks/, but for serve.py.
 	@set -e; for file in $(BENCHES); do echo "== $$file"; $(PYTHON_IN) "$$file" $(ARGS); done
 
+# What checks deployments is no part of the product, and has a lock and an environment of its own.
+DEPLOY := .venv-deploy
+DEPLOY_STAMP := $(DEPLOY)/.installed
+.PHONY: deploy-check manifests
+
+$(DEPLOY_STAMP): requirements/deploy.txt $(STAMP)
+	@echo "== the tools of requirements/deploy.txt"
+	@$(PYTHON_IN) -m venv --clear $(DEPLOY)
+	@$(DEPLOY)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements/deploy.txt
+	@touch $@
+
+deploy-check: $(DEPLOY_STAMP)  ## Check what deploys: images, compose, Helm, manifests, rules, dashboard.
+	@$(DEPLOY)/bin/python -m scripts.deploy.check
+	@$(PYTHON_IN) -m pytest -q tests/deploy
+
+manifests: $(DEPLOY_STAMP)  ## Write the dashboard from its panels, and deploy/kubernetes from the chart.
+	@$(DEPLOY)/bin/python -m scripts.deploy.dashboard --write
+	@$(DEPLOY)/bin/python -m scripts.deploy.manifests --write
+
 clean:  ## Remove .venv, caches and builds.
-	rm -rf $(VENV) build dist $(JS)/node_modules .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(DEPLOY) build dist $(JS)/node_modules .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The tests of the JavaScript SDK run where Node is present, and say so where they are skipped.
