@@ -8,6 +8,8 @@ import json
 
 import xgrammar
 
+from parsers.formats import either
+from parsers.spelling import JSON, Spelling
 from server.constrain import Constraint
 from server.errors import ApiError, Code
 from server.forms import compact_tag, form_tag
@@ -18,33 +20,47 @@ from server.schema.cost import estimate
 from server.schema.deadline import CompileBusyError, CompileDeadline, Prepared
 from server.schema.document import SchemaError
 from server.schema.limits import SchemaLimits
-from server.schema.plan import SchemaPlanner
+from server.schema.plan import Root, SchemaPlanner
 from server.schema.repeats import repeats
-from server.schema.warmup import warm_up_schema
+from server.schema.warmup import free_text_schemas, warm_up_schema
 from server.vocabulary import Vocabulary
 
 WAY_OUT = "make it simpler: fewer and shorter bounds, patterns and choices"
 
 
-def compile_deadline(vocabulary: Vocabulary, planner: SchemaPlanner, *, seconds: float) -> CompileDeadline:
-    """The deadline of a server with this vocabulary. Nothing is started before a mask is doubtful."""
+def compile_deadline(
+    vocabulary: Vocabulary, planner: SchemaPlanner, *, seconds: float, spelling: Spelling = JSON
+) -> CompileDeadline:
+    """The deadline of a server with this vocabulary, whose calls have their arguments in this spelling.
+
+    Nothing is started before a mask is doubtful.
+    """
 
     def prepare() -> Prepared:
         tokens = [vocabulary.token_bytes(id) for id in range(vocabulary.size)]
         ends = sorted(vocabulary.end_ids)
         info = xgrammar.TokenizerInfo(tokens, vocab_type=xgrammar.VocabType.RAW, stop_token_ids=ends)
-        return Prepared(info.serialize_json(), warm_up_tag(planner))
+        return Prepared(info.serialize_json(), warm_up_tag(planner, spelling))
 
     return CompileDeadline(prepare, seconds=seconds)
 
 
-def warm_up_tag(planner: SchemaPlanner) -> str:
+def warm_up_tag(planner: SchemaPlanner, spelling: Spelling = JSON) -> str:
     """The masks that cost most when they are new: strings of bounded length, and of every format.
+
+    Where arguments are not written as JSON, also free text as it is written there.
 
     XGrammar's compiler remembers the parts of a grammar by their structure, and these have those of every
     shorter bound in them. Otherwise the first request with a bounded string would wait for seconds.
     """
-    return compact_tag(planner.plan(warm_up_schema(), closed=True).format)
+    bounded = planner.plan(warm_up_schema(), closed=True).format
+    if spelling == JSON:
+        return compact_tag(bounded)
+    free = [
+        planner.plan(schema, closed=False, root=Root.OBJECT, spelling=spelling).format
+        for schema in free_text_schemas()
+    ]
+    return compact_tag(either([bounded, *free]))
 
 
 def check_form(form: AnswerFormat, limits: SchemaLimits, deadline: CompileDeadline) -> None:

@@ -6,13 +6,13 @@ One strict tool `f`, `tool_choice: required`:
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from parsers.arguments.style import ArgumentStyle
 from parsers.family import Family
 from parsers.grammar import CallableTool, Format
-from server.family import check_arguments, holds_format
+from parsers.spelling import JSON, Spelling
 from server.forms import checked_form, compact_tag
 from server.labels import Held
 from server.policy import DEFAULT_POLICY, Policy
@@ -32,10 +32,8 @@ from server.request import (
 )
 from server.schema.check import schema_refused
 from server.schema.document import SchemaError
-from server.schema.inner import planned
 from server.schema.instance import InstanceValidator
 from server.schema.plan import Root, SchemaPlanner
-from server.schema.report import outside_json
 from server.schema.unmasked import Unmasked
 from server.settings import ToolMask
 
@@ -56,6 +54,8 @@ class CallRule:
     held: Held
     streams: bool
     unmasked: tuple[Unmasked, ...] = ()
+    outline: Mapping[str, Any] = field(default_factory=dict)
+    """What a parser has to know of the arguments, where it cannot tell their kinds by their spelling."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +92,8 @@ class Constraint:
 
     @property
     def schemas(self) -> Mapping[str, Mapping[str, Any]]:
-        """The schema of each tool that may be called, which parsers need that read values without quotes."""
-        return {name: _parameters(rule.tool) for name, rule in self.calls.items()}
+        """What parsers need to know of each tool that may be called."""
+        return {name: rule.outline for name, rule in self.calls.items()}
 
     @property
     def unmasked(self) -> list[Unmasked]:
@@ -123,57 +123,54 @@ def constrain(
         or answer_format is not None
         or any(tool.strict for tool in tools)
     )
-    rules = {tool.name: _call_rule(tool, planner, family.call.style, masked=masked) for tool in tools}
+    rules = {
+        tool.name: _call_rule(tool, planner, family.call.style.spelling, masked=masked) for tool in tools
+    }
     if not masked and answer_format is None:
         return Constraint(None, rules, None, policy=request.policy)
     single = request.choice.mode is Mode.NAMED or not request.parallel
     free_answer = None if request.choice.forces_call else answer_format
     tag = family.structural_tag(
-        [_callable(rule) for rule in rules.values()],
+        [CallableTool(name, rule.format) for name, rule in rules.items()],
         at_least=1 if request.choice.forces_call else 0,
         at_most=1 if single else max_calls,
         answer=free_answer,
         opens_reasoning=opens_reasoning,
     )
-    structural_tag = compact_tag(planned(tag["format"], planner, kept=free_answer))
+    structural_tag = compact_tag(tag["format"])
     return Constraint(
         structural_tag, rules, answer, calls_only=request.choice.forces_call, policy=request.policy
     )
 
 
-def _call_rule(
-    tool: ToolDefinition, planner: SchemaPlanner, style: ArgumentStyle, *, masked: bool
-) -> CallRule:
-    """Plan one tool: strict ones by their schema, the others as any JSON object."""
+def _call_rule(tool: ToolDefinition, planner: SchemaPlanner, spelling: Spelling, *, masked: bool) -> CallRule:
+    """Plan one tool: strict ones by their schema, the others as any object."""
     schema = NO_ARGUMENTS if tool.parameters is None else tool.parameters
     param = f"{tool.param}.parameters"
     validator = planner.validator(schema, param=param, name=tool.name)
     if not masked:
-        return CallRule(tool, {}, validator, Held.NOTHING, streams=False)
+        return CallRule(tool, {}, validator, Held.NOTHING, streams=False, outline=_parameters(tool))
     if not tool.strict and tool.parameters is not None:
-        return CallRule(tool, any_object(planner), validator, Held.ENVELOPE, streams=False)
+        content = any_object(planner, spelling)
+        return CallRule(tool, content, validator, Held.ENVELOPE, streams=False, outline=_parameters(tool))
     try:
-        plan = planner.plan(schema, closed=True, root=Root.OBJECT)
+        plan = planner.plan(schema, closed=True, root=Root.OBJECT, spelling=spelling)
     except SchemaError as error:
         raise schema_refused(error, param=param, name=tool.name) from error
-    if holds_format(style):
-        return CallRule(tool, plan.format, validator, Held.SCHEMA, streams=plan.exact, unmasked=plan.unmasked)
-    # A style's own format holds less than the plan, so such calls are checked before any of them is sent.
-    unmasked = outside_json(schema, plan)
-    rule = CallRule(tool, plan.format, validator, Held.SCHEMA, streams=False, unmasked=unmasked)
-    check_arguments(style, _callable(rule), planner, param=param)
-    return rule
+    return CallRule(
+        tool,
+        plan.format,
+        validator,
+        Held.SCHEMA,
+        streams=plan.exact,
+        outline=plan.outline,
+        unmasked=plan.unmasked,
+    )
 
 
 def unmasked_of(tool: ToolDefinition, planner: SchemaPlanner, style: ArgumentStyle) -> tuple[Unmasked, ...]:
     """Return what the mask of a tool's calls does not hold. Raises `ApiError` (400) as `constrain` does."""
-    return _call_rule(tool, planner, style, masked=True).unmasked
-
-
-def _callable(rule: CallRule) -> CallableTool:
-    """What the mask needs of a tool. Without a schema, any arguments are right."""
-    schema = _parameters(rule.tool) if rule.held is Held.SCHEMA else {}
-    return CallableTool(rule.tool.name, rule.format, schema)
+    return _call_rule(tool, planner, style.spelling, masked=True).unmasked
 
 
 def _parameters(tool: ToolDefinition) -> Mapping[str, Any]:
@@ -183,8 +180,8 @@ def _parameters(tool: ToolDefinition) -> Mapping[str, Any]:
     return tool.parameters if isinstance(tool.parameters, Mapping) else {}
 
 
-def any_object(planner: SchemaPlanner) -> Format:
-    return planner.plan(ANY_OBJECT, closed=False, root=Root.OBJECT).format
+def any_object(planner: SchemaPlanner, spelling: Spelling = JSON) -> Format:
+    return planner.plan(ANY_OBJECT, closed=False, root=Root.OBJECT, spelling=spelling).format
 
 
 def _answer(answer_format: AnswerFormat, planner: SchemaPlanner) -> tuple[Format | None, AnswerRule | None]:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from parsers.family import Family
+from parsers.spelling import JSON, Spelling
 from server.compiling import compile_deadline, warm_up_tag
 from server.context import Context
 from server.engine.arguments import EngineArgumentError, engine_options
@@ -49,7 +50,8 @@ async def start(settings: Settings, located: Located, metrics: Metrics, *, repor
         report(f"Forced tokens are not drafted: {engine.undrafted}.")
     planner = SchemaPlanner(limits=settings.schema_limits)
     with progress("Warming up", report):
-        await warm_up(engine, planner, prompt=vocabulary.encode("Hi"))
+        spelling = family.call.style.spelling
+        await warm_up(engine, planner, spelling, prompt=vocabulary.encode("Hi"))
     return Context(
         settings=settings,
         engine=engine,
@@ -58,7 +60,7 @@ async def start(settings: Settings, located: Located, metrics: Metrics, *, repor
         family=family,
         markers=marker_tokens(family, vocabulary),
         planner=planner,
-        deadline=compile_deadline(vocabulary, planner, seconds=settings.compile_seconds),
+        deadline=compile_deadline(vocabulary, planner, seconds=settings.compile_seconds, spelling=spelling),
         metrics=metrics,
         model_names=settings.model_names,
         created=int(time.time()),
@@ -113,9 +115,11 @@ def as_trained(family: Family, *templates: str | None) -> Family:
     return family.without_reasoning()
 
 
-async def warm_up(engine: Engine, planner: SchemaPlanner, *, prompt: Sequence[int]) -> None:
+async def warm_up(
+    engine: Engine, planner: SchemaPlanner, spelling: Spelling = JSON, *, prompt: Sequence[int]
+) -> None:
     """Generate one token under the grammar that costs most when it is new."""
-    tag = warm_up_tag(planner)
+    tag = warm_up_tag(planner, spelling)
     try:
         async for _ in engine.generate("warm-up", prompt, SamplingParams(max_tokens=1), tag):
             pass

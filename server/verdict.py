@@ -8,7 +8,7 @@ Verdict(attempts=2, violations=((1, Violation(…)),), coverage=None)
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from server.constrain import Constraint
+from server.constrain import NO_ARGUMENTS, Constraint
 from server.labels import Held
 from server.request import Schema
 from server.schema.report import Handling, constraints
@@ -61,7 +61,7 @@ def coverage(constraint: Constraint) -> Coverage:
 
 def _rules(constraint: Constraint) -> Iterator[tuple[Rule, Handling]]:
     for name, call in constraint.calls.items():
-        schema = constraint.schemas[name] if call.tool.parameters is None else call.tool.parameters
+        schema = NO_ARGUMENTS if call.tool.parameters is None else call.tool.parameters
         masked = call.held is Held.SCHEMA
         yield from _handled(Subject.TOOL, name, schema, call.unmasked, masked=masked)
     if (answer := constraint.answer) is not None:

@@ -18,27 +18,12 @@ from typing import Any
 
 from parsers.arguments.elements_reader import ElementsReader
 from parsers.arguments.json_text import write_json
-from parsers.arguments.kinds import ALL, kinds, properties, read_value, resolved, standalone
-from parsers.arguments.style import Call, CallableTool, Frame, Schema, Tools
-from parsers.arguments.tagged import ANY_KEY, FREE_KEY, NAMED_KEY, text_format
-from parsers.formats import (
-    Format,
-    either,
-    free_text,
-    json_schema,
-    optional,
-    regex,
-    repeat,
-    sequence,
-    star,
-    tag,
-)
-from parsers.formats import text as fixed
+from parsers.arguments.kinds import ALL, read_value
+from parsers.arguments.style import Call, CallableTool, Frame, Tools
+from parsers.arguments.tagged import FREE_KEY, NAMED_KEY
 from parsers.spelling import Items, KindsBy, Members, Spelling, TextForm
 
 ITEM = "item"
-DEEPEST_HELD = 4
-"""Levels of nested elements that the mask holds to their schema; deeper it allows any text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +70,7 @@ class Elements:
         return ""
 
     def frame(self, tool: CallableTool) -> Frame:
-        return Frame(self._head(tool.name), self._members(tool.schema, tool.schema, 0), self.closing)
+        return Frame(self._head(tool.name), tool.arguments, self.closing)
 
     def write(self, call: Call) -> str:
         written = (self._write(key, value, nested=False) for key, value in call.arguments.items())
@@ -121,54 +106,6 @@ class Elements:
         if doubtful:
             raise ValueError(f"What '{key}' holds could not be told from other values, or from markup.")
         return spelled
-
-    # The mask.
-
-    def _members(self, schema: Schema, root: Schema, depth: int) -> Format:
-        """The members of an object, in the order of the schema's properties."""
-        named = properties(schema, root)
-        schema = resolved(schema, root)
-        if not named:
-            closed = schema.get("additionalProperties") is False
-            return fixed("") if closed else star(self._any_element())
-        members = ((key, self._element(key, value, root, depth)) for key, value in named.items())
-        required = schema.get("required", ())
-        return sequence(*(one if key in required else optional(one) for key, one in members))
-
-    def _element(self, key: str, schema: Any, root: Schema, depth: int) -> Format:
-        begin, end = self._tags(key)
-        return tag(begin, self._value(schema, root, depth), end)
-
-    def _any_element(self) -> Format:
-        key, end = regex(ANY_KEY), fixed(">")
-        begin_tag = (fixed(self.mark + "<"), key, end)
-        return sequence(*begin_tag, free_text([self.mark]), fixed(self.mark + "</"), key, end)
-
-    def _value(self, schema: Any, root: Schema, depth: int) -> Format:
-        allowed = kinds(schema, root)
-        if "string" in allowed or depth == DEEPEST_HELD:
-            return text_format(schema, self.mark)
-        schema = resolved(schema, root)
-        for branches in (schema.get("anyOf"), schema.get("oneOf")):
-            if isinstance(branches, list) and branches:
-                return either([self._value(branch, root, depth + 1) for branch in branches])
-        choices = [schema["const"]] if "const" in schema else schema.get("enum", [])
-        if choices and not allowed & {"object", "array"}:
-            return either([fixed(write_json(choice)) for choice in choices])
-        if "number" in allowed:
-            allowed -= {"integer"}
-        return either([self._of_kind(kind, schema, root, depth) for kind in sorted(allowed)])
-
-    def _of_kind(self, kind: str, schema: Schema, root: Schema, depth: int) -> Format:
-        match kind:
-            case "object":
-                return self._members(schema, root, depth + 1)
-            case "array":
-                item = self._element(ITEM, schema.get("items", {}), root, depth + 1)
-                at_least, at_most = schema.get("minItems", 0), schema.get("maxItems", -1)
-                return repeat(item, at_least=at_least, at_most=at_most) if at_most else fixed("")
-            case _:
-                return json_schema(standalone({**schema, "type": kind}, root))
 
 
 def _is_more_than_text(value: str) -> bool:

@@ -19,6 +19,7 @@ from parsers.arguments.json_text import escape_surrogates, object_fault, write_j
 from parsers.arguments.style import Arguments, Call, CallableTool, Frame, Name, Progress, Reading, Step, Tools
 from parsers.events import Reason
 from parsers.formats import regex, sequence, text
+from parsers.spelling import JSON
 
 _AROUND = WHITESPACE + "[]},;"
 """What may stand around the objects of a call: an array's marks, a separator, a brace too many."""
@@ -39,6 +40,7 @@ class JsonCall:
     opening = ""
     closing = ""
     surplus = ("}", "]", "```")
+    spelling = JSON
 
     def cue(self, _name: str) -> str:
         return ""

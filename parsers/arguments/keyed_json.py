@@ -12,6 +12,7 @@ from parsers.arguments.json_lexer import WHITESPACE, JsonLexer
 from parsers.arguments.json_text import write_json
 from parsers.arguments.style import Call, CallableTool, Frame, Name, Progress, Tools
 from parsers.events import Reason
+from parsers.spelling import JSON
 
 _AROUND = WHITESPACE + "[]},;`"
 _JSON_BUT_NO_OBJECT = '["-0123456789tfn'
@@ -24,6 +25,7 @@ class KeyedJson:
     opening = ""
     closing = ""
     surplus = ("}", "]", "```")
+    spelling = JSON
 
     def cue(self, _name: str) -> str:
         return ""

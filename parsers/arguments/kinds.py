@@ -16,6 +16,7 @@ from parsers.arguments.json_text import is_json, write_json
 from parsers.arguments.style import Schema
 
 STRING = frozenset({"string"})
+CONTAINERS = frozenset({"object", "array"})
 ALL = frozenset({"string", "integer", "number", "boolean", "null", "object", "array"})
 
 DEEPEST_REFERENCE = 16
@@ -113,11 +114,6 @@ def resolved(schema: Any, root: Schema) -> Schema:
     return {}
 
 
-def standalone(schema: Schema, root: Schema) -> Schema:
-    """A part of the schema `root` as a schema of its own, with the definitions that it may refer to."""
-    return {**{name: root[name] for name in ("$defs", "definitions") if name in root}, **schema}
-
-
 def _target(reference: Any, root: Schema) -> Any:
     """What a reference within the schema points to, or nothing."""
     if not isinstance(reference, str) or not reference.startswith("#"):
@@ -174,7 +170,7 @@ def _number_kind(bare: str) -> str:
 
 def _python_value(bare: str, allowed: frozenset[str]) -> tuple[str, str] | None:
     """Read an object or array as Python writes it: some templates show the model such."""
-    wanted = allowed & {"object", "array"} and bare.startswith(("{", "["))
+    wanted = allowed & CONTAINERS and bare.startswith(("{", "["))
     if not wanted or len(bare) > LONGEST_LITERAL:
         return None
     try:

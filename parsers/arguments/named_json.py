@@ -18,6 +18,7 @@ from parsers.arguments.style import Call, CallableTool, Frame, Name, Progress, T
 from parsers.events import Reason
 from parsers.formats import Format, regex, sequence, text
 from parsers.markers import first_marker, may_become
+from parsers.spelling import JSON
 
 LONGEST_HEADER = 256
 """Characters in front of the arguments; what is longer is no header."""
@@ -99,6 +100,7 @@ class NamedJson:
     after: str = ""
 
     surplus = ("}",)
+    spelling = JSON
 
     def cue(self, _name: str) -> str:
         return ""

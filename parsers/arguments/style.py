@@ -11,12 +11,13 @@ between `<tool_call>` and `</tool_call>`:
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
 from parsers.events import Reason
 from parsers.formats import Format
+from parsers.spelling import Spelling
 
 Schema = Mapping[str, Any]
 """The JSON schema of a tool's arguments. An empty one says nothing about them."""
@@ -29,13 +30,11 @@ Tools = Mapping[str, Schema]
 class CallableTool:
     """A tool the model may call.
 
-    `arguments` is the format of its arguments in JSON; `schema` is what styles that write no JSON build
-    theirs from. One that says nothing allows any arguments.
+    `arguments`: the format of its arguments, in the spelling of the style that is to write them.
     """
 
     name: str
     arguments: Format
-    schema: Schema = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +143,11 @@ class ArgumentStyle(Protocol):
     @property
     def surplus(self) -> tuple[str, ...]:
         """What models may write behind a call though nothing has begun that it would end."""
+        ...
+
+    @property
+    def spelling(self) -> Spelling:
+        """How the arguments of a call are written."""
         ...
 
     def cue(self, name: str, /) -> str:

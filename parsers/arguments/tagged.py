@@ -14,15 +14,13 @@ and reader alike:
 * A value holds no `value_end`. (Should a model write one that no markup follows, it is read as text.)
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from parsers.arguments.json_text import write_json
-from parsers.arguments.kinds import STRING, Spelled, kinds, properties, resolved, standalone
-from parsers.arguments.style import Call, CallableTool, Frame, Schema, Tools
+from parsers.arguments.kinds import Spelled
+from parsers.arguments.style import Call, CallableTool, Frame, Tools
 from parsers.arguments.tagged_reader import TaggedReader
-from parsers.formats import Format, either, free_text, json_schema, optional, regex, sequence, star, tag, text
 from parsers.spelling import JSON, KindsBy, Members, Signs, Spelling, TextForm
 
 ANY_KEY = "[a-zA-Z_][a-zA-Z0-9_.-]{0,63}"
@@ -66,7 +64,7 @@ class Tagged:
         return ""
 
     def frame(self, tool: CallableTool) -> Frame:
-        return Frame(self._head(tool.name), self._arguments(tool.schema), self.closing)
+        return Frame(self._head(tool.name), tool.arguments, self.closing)
 
     def write(self, call: Call) -> str:
         written = (self._write(key, value) for key, value in call.arguments.items())
@@ -149,45 +147,3 @@ class Tagged:
 
     def _behind_key(self, *, is_text: bool) -> str:
         return self.quote + self.flag[0 if is_text else 1] + self.key_end + self.value_begin + self.edge
-
-    # The mask.
-
-    def _arguments(self, schema: Schema) -> Format:
-        """The arguments of a call, in the order of the schema's properties."""
-        named = properties(schema, schema)
-        required = resolved(schema, schema).get("required", ())
-        if not named:
-            return text("") if schema.get("additionalProperties") is False else star(self._any_argument())
-        arguments = (
-            self._argument(key, value, schema)
-            if key in required
-            else optional(self._argument(key, value, schema))
-            for key, value in named.items()
-        )
-        return sequence(*arguments)
-
-    def _argument(self, key: str, schema: Any, root: Schema) -> Format:
-        if not isinstance(schema, Mapping) or "string" in kinds(schema, root):
-            before, after = self._around(key, is_text=True)
-            return tag(before, text_format(schema, self.value_end), after)
-        before, after = self._around(key, is_text=False)
-        return tag(before, json_schema(standalone(schema, root)), after)
-
-    def _any_argument(self) -> Format:
-        """Any key, and any value: as text, and as JSON where the tags say which of them it is."""
-        values = [tag(self._behind_key(is_text=True), free_text([self.value_end]), self._after_value)]
-        if self.flags_text:
-            values.append(tag(self._behind_key(is_text=False), json_schema({}), self._after_value))
-        return sequence(text(self.key_begin + self.quote), regex(ANY_KEY), either(values))
-
-
-def text_format(schema: Any, end: str) -> Format:
-    """A text value up to `end`. Of the schema's rules it holds `enum`, `const` and whole patterns."""
-    if isinstance(schema, Mapping) and kinds(schema, {}) == STRING:
-        choices = [schema["const"]] if "const" in schema else schema.get("enum", [])
-        if choices and all(choices):
-            return either([text(choice) for choice in choices])
-        pattern = schema.get("pattern", "")
-        if pattern[:1] == "^" and pattern[-1:] == "$" and "|" not in pattern:
-            return regex(pattern)
-    return free_text([end])

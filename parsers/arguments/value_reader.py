@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from parsers.arguments.buffered import BufferedReader, TextEnds
 from parsers.arguments.json_text import quoted
-from parsers.arguments.kinds import STRING, read_value
+from parsers.arguments.kinds import CONTAINERS, STRING, read_value
 from parsers.arguments.value_text import ValueText
 from parsers.markers import first_marker, held_tail, may_become
 
@@ -44,11 +44,16 @@ class ValueReader(BufferedReader):
             self.pass_value(self.take(len(self.buffer) - held_tail(self.buffer, markers)))
             return False
         self.pass_value(self.take(at))
-        if self._value.in_string and not marker.startswith("\n"):
+        if self._is_in_string and not marker.startswith("\n"):
             # JSON may spell the end of its value in a string, but no line break.
             self.pass_value(self.take(len(marker)))
             return True
         return self.read_end(marker)
+
+    @property
+    def _is_in_string(self) -> bool:
+        """Whether the value is in a string of an object or an array, if it may be one."""
+        return not self.allowed.isdisjoint(CONTAINERS) and self._value.in_string
 
     def read_end(self, marker: str) -> bool:
         """The buffer begins with this one of the ends."""

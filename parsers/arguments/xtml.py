@@ -13,15 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from parsers.arguments.json_text import write_json
-from parsers.arguments.kinds import kind_of, kinds, properties, resolved, standalone
-from parsers.arguments.style import Call, CallableTool, Frame, Schema, Tools
-from parsers.arguments.tagged import ANY_KEY, FREE_KEY, text_format
+from parsers.arguments.kinds import kind_of
+from parsers.arguments.style import Call, CallableTool, Frame, Tools
+from parsers.arguments.tagged import FREE_KEY
 from parsers.arguments.xtml_reader import XtmlReader
-from parsers.formats import Format, either, json_schema, optional, regex, sequence, star, tag, text
+from parsers.formats import regex, sequence, text
 from parsers.spelling import JSON, Escapes, Members, Signs, Spelling, TextForm
-
-DEEPEST_UNION = 3
-"""Unions that the mask follows inside each other; behind that it holds a value to its type."""
 
 _NAMED_KEY = r"^[^<\n]{1,100}$"
 _TYPES = ("string", "number", "boolean", "null", "object", "array")
@@ -82,7 +79,7 @@ class Xtml:
 
     def frame(self, tool: CallableTool) -> Frame:
         number = sequence(regex("[1-9][0-9]{0,3}"), text('"' + self.sep))
-        content = sequence(number, self._arguments(tool.schema))
+        content = sequence(number, tool.arguments)
         return Frame(self._before_number(tool.name), content, self.closing)
 
     def write(self, call: Call) -> str:
@@ -104,27 +101,6 @@ class Xtml:
             raise ValueError(f"The value of '{key}' holds '{end}', by which values end.")
         return self._before_value(key, _type_of(kind_of(value))) + spelled + end
 
-    # The mask.
-
-    def _arguments(self, schema: Schema) -> Format:
-        """The arguments of a call, in the order of the schema's properties."""
-        named = properties(schema, schema)
-        required = resolved(schema, schema).get("required", ())
-        if not named:
-            return text("") if schema.get("additionalProperties") is False else star(self._any_argument())
-        arguments = ((key, self._argument(key, value, schema)) for key, value in named.items())
-        return sequence(*(one if key in required else optional(one) for key, one in arguments))
-
-    def _argument(self, key: str, schema: Any, root: Schema) -> Format:
-        end = self.end("argument")
-        values = _values(schema, root, end)
-        return either([tag(self._before_value(key, named), value, end) for named, value in values])
-
-    def _any_argument(self) -> Format:
-        end = self.end("argument")
-        values = [tag(f'" type="{named}"{self.sep}', value, end) for named, value in _values({}, {}, end)]
-        return sequence(text(self.begin("argument") + ' key="'), regex(ANY_KEY), either(values))
-
 
 def _escaped(value: str) -> str:
     return value.replace("&", "&amp;").replace('"', "&quot;")
@@ -132,36 +108,3 @@ def _escaped(value: str) -> str:
 
 def _type_of(kind: str) -> str:
     return "number" if kind == "integer" else kind
-
-
-def _values(schema: Any, root: Schema, end: str, depth: int = 0) -> list[tuple[str, Format]]:
-    """The values that a schema allows, each with the type that its tag says."""
-    allowed = kinds(schema, root)
-    schema = resolved(schema, root) if depth < DEEPEST_UNION else {}
-    for branches in (schema.get("anyOf"), schema.get("oneOf")):
-        if isinstance(branches, list) and branches:
-            return [value for branch in branches for value in _values(branch, root, end, depth + 1)]
-    choices = [schema["const"]] if "const" in schema else schema.get("enum")
-    if isinstance(choices, list):
-        allowed = frozenset(map(kind_of, choices))
-    return [
-        (named, _value(schema, root, end, named, allowed))
-        for named in _TYPES
-        if named in map(_type_of, sorted(allowed))
-    ]
-
-
-def _value(schema: Schema, root: Schema, end: str, named: str, allowed: frozenset[str]) -> Format:
-    """A value of the type `named`, which is one of several that the schema may allow, up to `end`."""
-    if named == "string":
-        return text_format(_of_type(schema, "string"), end)
-    kind = "integer" if named == "number" and "number" not in allowed else named
-    return json_schema(standalone(_of_type(schema, kind), root))
-
-
-def _of_type(schema: Schema, kind: str) -> Schema:
-    """The schema with nothing but values of one type."""
-    choices = [schema["const"]] if "const" in schema else schema.get("enum")
-    if isinstance(choices, list):
-        return {"enum": [choice for choice in choices if _type_of(kind_of(choice)) == _type_of(kind)]}
-    return {**schema, "type": kind}

@@ -5,15 +5,19 @@ disagreement(family, probe)     # None, or "the parser does not read a call with
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import xgrammar
 
 from parsers.arguments.style import CallableTool
 from parsers.events import CallArguments, CallBegin, Content, Event, Malformed
 from parsers.family import MarkedFamily
-from parsers.formats import json_schema
+from parsers.formats import Format
+from parsers.spelling import Spelling
 from server.derive.probe import SCHEMAS, TEXT, Call, NotDerivedError, Probe
 from server.forms import BYTES, END_OF_BYTES, compact_tag
+from server.schema.document import SchemaError
+from server.schema.plan import Root, SchemaPlanner
 
 FIND: Call = ("find_wombat", {"burrow": "hill", "depth": 7})
 FEED: Call = ("feed_numbat", {"meal": "termites"})
@@ -116,12 +120,13 @@ def _beside_calls(family: MarkedFamily, probe: Probe) -> str | None:
 
 def _under_the_mask(family: MarkedFamily, probe: Probe) -> str | None:
     """What is wrong with the mask, if anything."""
-    tools = [CallableTool(name, json_schema(schema), schema) for name, schema in SCHEMAS.items()]
+    spelling = family.call.style.spelling
     try:
+        tools = [CallableTool(name, _format(schema, spelling)) for name, schema in SCHEMAS.items()]
         tag = family.structural_tag(tools, at_least=1, at_most=3, answer=None, opens_reasoning=False)
         compiler = xgrammar.GrammarCompiler(xgrammar.TokenizerInfo(BYTES, stop_token_ids=[END_OF_BYTES]))
         compiled = compiler.compile_structural_tag(compact_tag(tag["format"]))
-    except (RuntimeError, ValueError):
+    except (RuntimeError, ValueError, SchemaError):
         return "its mask cannot be built"
     for what, calls in AS_WRITTEN.items():
         if len(calls) > 1 and not probe.parallel:
@@ -131,3 +136,8 @@ def _under_the_mask(family: MarkedFamily, probe: Probe) -> str | None:
         if not (matcher.accept_string(text) and matcher.accept_token(END_OF_BYTES)):
             return f"its mask would not allow {what}"
     return None
+
+
+def _format(schema: Mapping[str, Any], spelling: Spelling) -> Format:
+    planner = SchemaPlanner(size=1)
+    return planner.plan(schema, closed=True, root=Root.OBJECT, spelling=spelling).format

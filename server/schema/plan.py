@@ -12,22 +12,25 @@ schema does not speak of others, and where no type is stated, the types that the
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
-from parsers.spelling import JSON
+from parsers.spelling import JSON, Spelling
 from server.request import Schema
 from server.schema.automata.languages import Languages
 from server.schema.check import check_schema, is_tool
 from server.schema.document import Document, SchemaError
 from server.schema.emit.emit import emit
+from server.schema.emit.places import outline_for
 from server.schema.instance import InstanceValidator
 from server.schema.limits import DEFAULT_LIMITS, SchemaLimits
 from server.schema.nodes import Values
 from server.schema.normal.facts import KINDS, Kind
 from server.schema.normal.normaliser import Normaliser
 from server.schema.recent import Recent
-from server.schema.unmasked import Unmasked
+from server.schema.unmasked import Ledger, Unmasked
 
 MAX_GRAMMAR = 1_500_000
 """Characters of a plan's grammar; about 5 s of compiling, during which other grammars wait."""
@@ -50,11 +53,13 @@ class SchemaPlan:
     """How the values of one schema are kept to it."""
 
     format: dict[str, str]
-    """A structural tag format: XGrammar's EBNF of the value as JSON, spelled with `", "` and `": "`."""
+    """A structural tag format: XGrammar's EBNF of the value in its spelling."""
     unmasked: tuple[Unmasked, ...]
     """The constraints that the format does not hold."""
     validator: InstanceValidator
     """Checks a value against the whole schema, and so also what is unmasked."""
+    outline: Mapping[str, Any]
+    """The kinds of the value's parts, as a schema, for a reader that cannot tell them by their spelling."""
     values: Values = field(repr=False)
     """What the format spells, before it is spelled."""
 
@@ -69,7 +74,7 @@ class SchemaPlanner:
 
     def __init__(self, *, size: int = 256, limits: SchemaLimits = DEFAULT_LIMITS) -> None:
         self._limits = limits
-        self._plans = Recent[tuple[str, bool, Root], SchemaPlan](size=size)
+        self._plans = Recent[tuple[str, bool, Root, Spelling], SchemaPlan](size=size)
         self._validators = Recent[tuple[str, bool], InstanceValidator](size=size)
         self._languages = Languages()
 
@@ -80,34 +85,41 @@ class SchemaPlanner:
             key, lambda: check_schema(schema, param=param, name=name, limits=self._limits)
         )
 
-    def plan(self, schema: Schema, *, closed: bool, root: Root = Root.ANY) -> SchemaPlan:
-        """Plan a schema, or return the plan made before.
+    def plan(
+        self, schema: Schema, *, closed: bool, root: Root = Root.ANY, spelling: Spelling = JSON
+    ) -> SchemaPlan:
+        """Plan a schema whose values are to be written in a spelling, or return the plan made before.
 
         With `closed`, an object that declares keys and says nothing of others has no others in the mask.
         Raises `SchemaError` if the schema is invalid, over a limit, or has no value at all.
         """
-        key = (_text(schema), closed, root)
-        return self._plans.get(key, lambda: self._plan(schema, closed=closed, root=root))
+        key = (_text(schema), closed, root, spelling)
+        return self._plans.get(key, lambda: self._plan(schema, spelling, closed=closed, root=root))
 
-    def _plan(self, schema: Schema, *, closed: bool, root: Root) -> SchemaPlan:
+    def _plan(self, schema: Schema, spelling: Spelling, *, closed: bool, root: Root) -> SchemaPlan:
         document = Document.load(schema, self._limits)
         validator = InstanceValidator(schema, document.draft)
         normaliser = Normaliser(document, self._languages, closed=closed)
         try:
             values, unmasked = normaliser.values(root.kinds)
-            grammar = emit(values, JSON)
+            ledger = Ledger()
+            grammar = emit(values, spelling, self._languages, ledger)
+            outline = outline_for(values, spelling)
         except RecursionError:
             raise SchemaError("#", "the schema is nested too deeply, its references followed") from None
         if len(grammar) > MAX_GRAMMAR:
             raise SchemaError(
                 "#", "the mask of the schema would be too large; drop parts of it that are not in use"
             )
-        return SchemaPlan({"type": "grammar", "grammar": grammar}, unmasked, validator, values)
+        unmasked = (*unmasked, *ledger.entries())
+        return SchemaPlan({"type": "grammar", "grammar": grammar}, unmasked, validator, outline, values)
 
 
-def plan_schema(schema: Schema, *, closed: bool, root: Root = Root.ANY) -> SchemaPlan:
+def plan_schema(
+    schema: Schema, *, closed: bool, root: Root = Root.ANY, spelling: Spelling = JSON
+) -> SchemaPlan:
     """Plan a schema afresh; see `SchemaPlanner.plan`."""
-    return SchemaPlanner(size=1).plan(schema, closed=closed, root=root)
+    return SchemaPlanner(size=1).plan(schema, closed=closed, root=root, spelling=spelling)
 
 
 def _text(schema: Schema) -> str:

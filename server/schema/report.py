@@ -74,28 +74,3 @@ def _assertions(node: Located) -> list[str]:
     if not isinstance(node.schema, dict):
         return []
     return [keyword for keyword in node.schema if keyword in ASSERTIONS]
-
-
-_HELD_OF_THE_OBJECT = frozenset({"type", "properties", "required", "additionalProperties"})
-_HELD_OF_A_VALUE = frozenset({"type", "enum", "const"})
-
-
-def outside_json(schema: Any, plan: SchemaPlan) -> tuple[Unmasked, ...]:
-    """What a mask does not hold that spells arguments otherwise than as JSON, and so cannot be the plan's.
-
-    Such masks are sure of the names of arguments, their types, and the values they are chosen from.
-    """
-    why = "this model's form of calls is held to names, types and choices only"
-    unmasked = [
-        Unmasked(row.pointer, row.keyword, row.why or why)
-        for row in report(schema, plan)
-        if row.handling is Handling.CHECK or not _is_held_outside_json(row)
-    ]
-    return tuple(unmasked)
-
-
-def _is_held_outside_json(row: Row) -> bool:
-    if row.pointer == "#":
-        return row.keyword in _HELD_OF_THE_OBJECT
-    is_argument = row.pointer.startswith("#/properties/") and row.pointer.count("/") == 2
-    return is_argument and row.keyword in _HELD_OF_A_VALUE

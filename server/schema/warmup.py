@@ -36,3 +36,10 @@ def warm_up_schema(limits: AutomatonLimits | None = None) -> Schema:
         "required": list(members),
         "additionalProperties": False,
     }
+
+
+def free_text_schemas() -> tuple[Schema, ...]:
+    """Arguments of any kind, and text by itself and beside others, of which only the schema can tell it."""
+    kinds = ["string", ["string", "null"], ["string", "integer"], ["string", "number"], ["string", "boolean"]]
+    members = {str(place): {"type": kind} for place, kind in enumerate(kinds)}
+    return {"type": "object"}, {"type": "object", "properties": members}

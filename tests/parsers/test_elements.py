@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from parsers.arguments.style import Call, CallableTool
+from parsers.arguments.style import Call
 from parsers.events import Reason
 from parsers.families.minimax_m3 import MINIMAX_M3
 from tests.parsers.reading import Answer, read
-from tests.parsers.test_grammar import accepts, compiled, json_format
+from tests.parsers.test_grammar import accepts, compiled, tools_of
 
 MARK = "]<]minimax[>["
 POINT = {"type": "object", "properties": {"x": {"type": "integer"}, "name": {"type": "string"}}}
@@ -148,7 +148,7 @@ HELD: dict[str, tuple[Any, list[str], list[str]]] = {
 def test_mask_holds_elements_to_the_schema(schema: Any, good: list[str], bad: list[str]) -> None:
     """What the mask lets through is spelled as the reader needs it, and is what the tool takes."""
     whole = {"type": "object", "properties": {"a": schema}, "required": ["a"]}
-    grammar = compiled(MINIMAX_M3, [CallableTool("f", json_format(whole), whole)], at_least=1, at_most=1)
+    grammar = compiled(MINIMAX_M3, tools_of(MINIMAX_M3, {"f": whole}), at_least=1, at_most=1)
 
     for content in good:
         assert accepts(grammar, call(element("a", content))), content

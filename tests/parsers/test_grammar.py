@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -16,6 +16,7 @@ from parsers.family import Family, MarkedFamily, write_call
 from parsers.grammar import CallableTool, Format
 from parsers.registry import FAMILIES
 from parsers.syntax import Span
+from server.schema.plan import Root, SchemaPlanner
 from tests.parsers.walking import walker_of_characters
 
 WEATHER = {
@@ -49,18 +50,28 @@ def json_format(schema: dict[str, Any]) -> Format:
     return {"type": "json_schema", "json_schema": schema}
 
 
-TOOLS = [CallableTool(name, json_format(schema), schema) for name, schema in SCHEMAS.items()]
+PLANNER = SchemaPlanner()
+
+
+def tools_of(family: Family, schemas: Mapping[str, Any] = SCHEMAS) -> list[CallableTool]:
+    """Strict tools with these schemas, as the server makes them for a family."""
+    spelling = family.call.style.spelling
+    return [
+        CallableTool(name, PLANNER.plan(schema, closed=True, root=Root.OBJECT, spelling=spelling).format)
+        for name, schema in schemas.items()
+    ]
 
 
 def compiled(
     family: Family,
-    tools: Sequence[CallableTool] = TOOLS,
+    tools: Sequence[CallableTool] | None = None,
     *,
     at_least: int = 0,
     at_most: int = 3,
     answer: Format | None = None,
     opens_reasoning: bool = False,
 ) -> Any:
+    tools = tools_of(family) if tools is None else tools
     tag = family.structural_tag(
         tools, at_least=at_least, at_most=at_most, answer=answer, opens_reasoning=opens_reasoning
     )
@@ -231,13 +242,13 @@ def test_text_cannot_begin_as_a_call_that_no_marker_announces() -> None:
 @pytest.mark.parametrize(
     ("tools", "text", "passes"),
     [
-        (TOOLS, "<think>a</think>", True),
-        (TOOLS, "a <tool_call>", False),
+        (None, "<think>a</think>", True),
+        (None, "a <tool_call>", False),
         ((), "<think> <tool_call>", True),
     ],
 )
 def test_family_that_does_not_reason_leaves_the_span_s_markers_alone(
-    tools: Sequence[CallableTool], text: str, passes: bool
+    tools: Sequence[CallableTool] | None, text: str, passes: bool
 ) -> None:
     """Without a span in the record its markers are text, and nothing stands before the answer."""
     assert accepts(compiled(replace(HERMES, reasoning=None), tools), text) is passes
@@ -300,7 +311,9 @@ def test_mask_lets_through_what_the_writer_writes(family: Family) -> None:
 def test_tag_does_not_grow_with_the_number_of_calls(family: Family) -> None:
     """Many calls of many tools are one rule, repeated: nothing is written out for each call."""
     few, many = (
-        family.structural_tag(TOOLS, at_least=0, at_most=at_most, answer=None, opens_reasoning=False)
+        family.structural_tag(
+            tools_of(family), at_least=0, at_most=at_most, answer=None, opens_reasoning=False
+        )
         for at_most in (2, 128)
     )
 

@@ -13,8 +13,9 @@ from tests.parsers.walking import walker_of_characters
 @by_family
 def test_tool_without_a_schema_takes_any_arguments(family: Family) -> None:
     """A call of a tool that is not strict is held to the form of a call, and to its name."""
-    any_object = plan_schema({"type": "object"}, closed=False, root=Root.OBJECT).format
-    tools = [CallableTool("any", dict(any_object))]
+    spelling = family.call.style.spelling
+    any_object = plan_schema({"type": "object"}, closed=False, root=Root.OBJECT, spelling=spelling)
+    tools = [CallableTool("any", any_object.format)]
     grammar = compiled(family, tools, at_least=1)
 
     for arguments in ({}, {"a": "x"}, {"a": "x", "b": "null"}):

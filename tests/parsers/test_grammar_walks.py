@@ -22,9 +22,7 @@ from parsers.formats import Format
 from parsers.grammar import CallableTool
 from parsers.marker_tokens import spellings
 from parsers.registry import FAMILIES, find
-from server.family import holds_format
-from server.schema.inner import planned
-from server.schema.plan import SchemaPlanner, plan_schema
+from server.schema.plan import Root, SchemaPlan, SchemaPlanner
 from server.walk import Walker
 from tests.parsers.reading import cut, feed, fold
 from tests.parsers.tokenizers import qwen3, smollm2
@@ -61,14 +59,60 @@ FINE: dict[str, Any] = {
     "type": "object",
     "properties": {
         "short": {"type": "string", "minLength": 1, "maxLength": 4},
-        "mixed": {"enum": ["a", 1, None]},
-        "size": {"type": "number"},
+        "mixed": {"enum": ["a", 1, None, "1", "none"]},
+        "size": {"type": "number", "exclusiveMinimum": -2, "maximum": 12.5},
         "either": {"anyOf": [{"type": "integer", "minimum": 3}, {"enum": ["x"]}]},
+        "day": {"type": "string", "format": "date"},
+        "id": {"anyOf": [{"type": "string", "maxLength": 3}, {"type": "integer"}]},
+        "text": {"type": ["string", "boolean", "null"]},
+        "labels": {
+            "type": "object",
+            "patternProperties": {"^x_[a-z]+$": {"type": "string", "minLength": 1}},
+            "additionalProperties": False,
+            "minProperties": 1,
+            "maxProperties": 2,
+        },
+        "shape": {
+            "oneOf": [
+                {
+                    "type": "object",
+                    "properties": {"kind": {"const": "dot"}, "at": {"type": "integer"}},
+                    "required": ["kind", "at"],
+                    "additionalProperties": False,
+                },
+                {
+                    "type": "object",
+                    "properties": {
+                        "kind": {"const": "text"},
+                        "at": {"type": "string", "pattern": "^[a-c<]+$"},
+                    },
+                    "required": ["kind", "at"],
+                    "additionalProperties": False,
+                },
+            ]
+        },
     },
     "required": ["short", "mixed"],
+    "minProperties": 3,
+    "maxProperties": 6,
     "additionalProperties": False,
 }
-"""Rules that are held only by the masks of styles which hold the format they are given."""
+"""Rules beyond those of types: lengths, bounds, formats, counts, and text beside other kinds."""
+CHOICE: dict[str, Any] = {
+    "anyOf": [
+        {
+            "type": "object",
+            "properties": {"by": {"const": "name"}, "value": {"type": "string", "minLength": 1}},
+            "required": ["by", "value"],
+        },
+        {
+            "type": "object",
+            "properties": {"by": {"const": "number"}, "value": {"type": "integer"}},
+            "required": ["by", "value"],
+        },
+    ]
+}
+"""Arguments of one form or of another."""
 
 NOTHING: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
 ANSWER: dict[str, Any] = {
@@ -79,14 +123,12 @@ ANSWER: dict[str, Any] = {
 }
 
 
-@cache
-def plan_of(schema: str) -> Format:
-    return dict(plan_schema(json.loads(schema), closed=True).format)
+PLANNER = SchemaPlanner()
 
 
 def json_format(schema: dict[str, Any]) -> Format:
     """The mask of the schema's values in JSON, as the server makes it."""
-    return plan_of(json.dumps(schema))
+    return PLANNER.plan(schema, closed=True).format
 
 
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -99,9 +141,18 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
-def tools_of(family: Family) -> dict[str, dict[str, Any]]:
-    tools = {"note": EVERYTHING, "note_all": EVERYTHING, "ping": NOTHING}
-    return tools | {"fine": FINE} if holds_format(family.call.style) else tools
+TOOLS = {"note": EVERYTHING, "note_all": EVERYTHING, "ping": NOTHING, "fine": FINE, "choose": CHOICE}
+
+
+def plans_of(family: Family) -> dict[str, SchemaPlan]:
+    """The plans of all tools. All they leave to a check is that no key is written twice."""
+    spelling = family.call.style.spelling
+    plans = {
+        name: PLANNER.plan(schema, closed=True, root=Root.OBJECT, spelling=spelling)
+        for name, schema in TOOLS.items()
+    }
+    assert {entry.keyword for plan in plans.values() for entry in plan.unmasked} <= {"duplicate_key"}
+    return plans
 
 
 def words_of(family: Family) -> list[str]:
@@ -112,18 +163,21 @@ def words_of(family: Family) -> list[str]:
     span = family.reasoning
     thought = [f"{span.begin}Hm.{span.end}{span.after}"] if span else []
     # Text that ends in a marker of its own only ends if that is written.
-    return [*calls, *thought, *(part for part in spellings(family) if part.strip())]
+    members = family.call.style.spelling.members
+    ends = [end for end in (members.after, members.closing) if end]
+    return [*calls, *thought, *(part for part in spellings(family) if part.strip()), *2 * ends]
 
 
 def wanted_of(family: Family, setting: str) -> dict[str, Any]:
     wanted = {"at_most": 3, "answer": None, "opens_reasoning": False} | SETTINGS[setting]
-    tools = [CallableTool(name, json_format(schema), schema) for name, schema in tools_of(family).items()]
+    tools = [CallableTool(name, plan.format) for name, plan in plans_of(family).items()]
     return {"tools": tools, **wanted}
 
 
 def check(family: Family, wanted: dict[str, Any], text: str, rng: random.Random) -> int:
     """Assert that the answer is read to valid calls, the same in any pieces, and count them."""
-    tools, opens, in_form = tools_of(family), wanted["opens_reasoning"], bool(wanted["answer"])
+    tools = {name: plan.outline for name, plan in plans_of(family).items()}
+    opens, in_form = wanted["opens_reasoning"], bool(wanted["answer"])
     events, again = (
         feed(pieces, tools, opens_reasoning=opens, in_form=in_form, family=family)
         for pieces in ([text], cut(text, rng))
@@ -137,7 +191,7 @@ def check(family: Family, wanted: dict[str, Any], text: str, rng: random.Random)
     assert wanted["at_least"] <= len(answer.calls) <= wanted["at_most"]
     assert not (wanted["at_least"] and answer.content)
     for name, arguments in answer.calls:
-        assert jsonschema_rs.is_valid(tools[name], json.loads(arguments)), (name, arguments)
+        assert jsonschema_rs.is_valid(TOOLS[name], json.loads(arguments)), (name, arguments)
     if wanted["answer"] and not answer.calls:
         assert jsonschema_rs.is_valid(ANSWER, json.loads(answer.content)), answer.content
     return len(answer.calls)
@@ -146,8 +200,7 @@ def check(family: Family, wanted: dict[str, Any], text: str, rng: random.Random)
 def walk_all(walker: Walker, family: Family, setting: str, walks: int) -> None:
     """Walk, and assert that what comes is read, and that most walks end and many call."""
     wanted = wanted_of(family, setting)
-    tag = planned(family.structural_tag(**wanted), SchemaPlanner(), kept=wanted["answer"])
-    grammar, words = walker.compile(json.dumps(tag)), words_of(family)
+    grammar, words = walker.compile(json.dumps(family.structural_tag(**wanted))), words_of(family)
     ended = called = 0
     for seed in range(walks):
         rng = random.Random(seed)

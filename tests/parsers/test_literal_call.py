@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 import xgrammar as xgr
 
-from parsers.arguments.style import Call, CallableTool
+from parsers.arguments.style import Call
 from parsers.events import Reason
 from parsers.families.gemma4 import GEMMA4
 from parsers.families.lfm2 import LFM2
 from parsers.families.llama4_pythonic import LLAMA4_PYTHONIC
 from parsers.family import Family, write_call
 from tests.parsers.reading import Answer, read
+from tests.parsers.test_grammar import tools_of
 
 WELL_READ: dict[str, tuple[Family, str, dict[str, Any]]] = {
     "no arguments": (LLAMA4_PYTHONIC, "[f()]", {}),
@@ -156,7 +157,7 @@ REFUSED: list[dict[str, Any]] = [
 def accepts(family: Family, arguments: dict[str, Any]) -> bool:
     """Whether the mask lets the call through."""
     tag = family.structural_tag(
-        [CallableTool("f", {}, SCHEMA)],
+        tools_of(family, {"f": SCHEMA}),
         at_least=1,
         at_most=1,
         answer=None,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from parsers.arguments.style import Call, CallableTool
+from parsers.arguments.style import Call
 from parsers.events import Content, Malformed, Reason
 from parsers.families.deepseek_v32 import DEEPSEEK_V32
 from parsers.families.glm45 import GLM45
@@ -13,8 +13,10 @@ from parsers.families.glm47 import GLM47
 from parsers.families.kimi_k3 import KIMI_K3
 from parsers.families.minimax_m2 import MINIMAX_M2
 from parsers.families.qwen3_coder import QWEN3_CODER
-from parsers.family import Family
+from parsers.family import Family, write_call
+from server.schema.document import SchemaError
 from tests.parsers.reading import Answer, events_of, read
+from tests.parsers.test_grammar import accepts, compiled, tools_of
 
 TOOLS: dict[str, Any] = {
     "f": {
@@ -186,6 +188,16 @@ def test_value_that_holds_its_own_end_cannot_be_written() -> None:
         QWEN3_CODER.call.style.write(Call("f", {"a": "</parameter>"}))
 
 
+def test_text_that_begins_as_json_does_may_stand_where_no_object_or_array_may() -> None:
+    """The quote in it opens no string, and its value ends where it ends."""
+    tools = {"f": {"properties": {"a": {"type": ["string", "null"]}, "b": {"type": "array"}}}}
+    arguments = {"a": '["x', "b": ["</parameter>"]}
+
+    answer = read(write_call(QWEN3_CODER, "f", arguments), tools, family=QWEN3_CODER)
+
+    assert [json.loads(written) for _, written in answer.calls] == [arguments]
+
+
 KEYS_WITHOUT_AN_END: dict[str, tuple[Family, str, str]] = {
     "its value follows": (GLM45, "<arg_value>1<", "<ar_value>1<"),
     "its value follows, on one line": (GLM47, "<arg_value>1<", "<1<"),
@@ -210,39 +222,55 @@ def test_a_key_that_never_ends_takes_no_further_call_in(family: Family, whole: s
     assert [each.reason for each in answer.malformed] == [Reason.BAD_MARKUP]
 
 
-def content_of(schema: dict[str, Any]) -> Any:
-    return QWEN3_CODER.call.style.frame(
-        CallableTool("f", {}, {"properties": {"a": schema}, "required": ["a"]})
-    ).content
+HELD: dict[str, tuple[Any, list[str], list[str]]] = {
+    "a constant": ({"const": "x"}, ["x"], ["y", "xx", ""]),
+    "choices": ({"enum": ["", "x"]}, ["", "x"], ["y"]),
+    "a whole pattern": ({"type": "string", "pattern": "^x+$"}, ["x", "xxx"], ["", "xy"]),
+    "a pattern": ({"type": "string", "pattern": "x"}, ["x", "axb\n"], ["", "abc"]),
+    "a length": ({"type": "string", "minLength": 1, "maxLength": 3}, ["é", '"<\\'], ["", "abcd"]),
+    "text or nothing": ({"type": ["string", "null"]}, ["null", "nulls", ""], []),
+    "text or a number": ({"type": ["string", "integer"], "maxLength": 1}, ["a", "12"], ["ab", "1.0", " 1"]),
+    "text of another look": (
+        {"type": "string"},
+        ["null", "1", "[]", " x ", "\n", "</param"],
+        ["</parameter>"],
+    ),
+    "a number": ({"type": "integer", "maximum": 9}, ["9", "-12"], ["10", "1.5", '"1"', ""]),
+    "an object": (
+        {"type": "object", "properties": {"a": {"maxLength": 1, "type": "string"}}},
+        ['{"a": "x"}'],
+        ['{"a": "xy"}'],
+    ),
+    "anything": (True, ["x", "1"], ["<parameter=b>"]),
+}
 
 
-def test_mask_of_a_value_follows_its_schema() -> None:
-    """Choices and whole patterns of text are held, all other text is free; the rest is JSON."""
-    around = {"type": "tag", "begin": "<parameter=a>\n", "end": "\n</parameter>\n"}
-    anything = {"type": "any_text", "excludes": ["</parameter>"]}
-    integer = {"$ref": "#/$defs/n"}
-    root = {"properties": {"a": integer}, "required": ["a"], "$defs": {"n": {"type": "integer"}}}
+@pytest.mark.parametrize(("schema", "good", "bad"), HELD.values(), ids=HELD.keys())
+def test_mask_holds_a_value_to_its_schema(schema: Any, good: list[str], bad: list[str]) -> None:
+    """Text is held to all that is asked of it, and to what the reader takes for text."""
+    whole = {"type": "object", "properties": {"a": schema}, "required": ["a"]}
+    grammar = compiled(QWEN3_CODER, tools_of(QWEN3_CODER, {"f": whole}), at_least=1, at_most=1)
 
-    assert content_of({"const": "x"}) == around | {"content": {"type": "const_string", "value": "x"}}
-    assert content_of({"type": "string", "pattern": "^x+$"}) == around | {
-        "content": {"type": "regex", "pattern": "^x+$"}
-    }
-    for loose in ({"type": "string", "pattern": "x"}, {"type": ["string", "null"]}, {}, {"enum": ["", "x"]}):
-        assert content_of(loose) == around | {"content": anything}
-    assert QWEN3_CODER.call.style.frame(CallableTool("f", {}, root)).content == around | {
-        "content": {"type": "json_schema", "json_schema": {"$defs": root["$defs"], **integer}}
-    }
+    def call(value: str) -> str:
+        return f"<tool_call>\n<function=f>\n<parameter=a>\n{value}\n</parameter>\n</function>\n</tool_call>"
+
+    assert [value for value in good if not accepts(grammar, call(value))] == []
+    assert [value for value in bad if accepts(grammar, call(value))] == []
 
 
-def test_mask_without_a_schema_allows_any_arguments() -> None:
-    """A tool that takes no arguments is not that: its schema closes the object."""
-    style = QWEN3_CODER.call.style
+@pytest.mark.parametrize(
+    ("key", "is_read"), [("a b", True), ("x.y-z", True), ("a>b", False), (" a", False), ("<", False)]
+)
+def test_an_argument_is_left_out_whose_key_no_reader_finds(key: str, is_read: bool) -> None:
+    """Where it has to be there, the schema is refused."""
+    schema = {"type": "object", "properties": {key: {"type": "null"}}}
+    grammar = compiled(QWEN3_CODER, tools_of(QWEN3_CODER, {"f": schema}), at_least=1, at_most=1)
 
-    assert style.frame(CallableTool("f", {})).content["type"] == "star"
-    assert style.frame(CallableTool("f", {}, {"additionalProperties": False})).content == {
-        "type": "const_string",
-        "value": "",
-    }
+    assert accepts(grammar, write_call(QWEN3_CODER, "f", {}))
+    assert accepts(grammar, write_call(QWEN3_CODER, "f", {key: None})) is is_read
+    if not is_read:
+        with pytest.raises(SchemaError, match="this model's form of calls"):
+            tools_of(QWEN3_CODER, {"f": {**schema, "required": [key]}})
 
 
 @pytest.mark.parametrize(

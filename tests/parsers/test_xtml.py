@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from parsers.arguments.style import Call, CallableTool
+from parsers.arguments.style import Call
 from parsers.events import Reason
 from parsers.families.kimi_k3 import KIMI_K3
 from tests.parsers.reading import Answer, read
-from tests.parsers.test_grammar import accepts, compiled, json_format
+from tests.parsers.test_grammar import accepts, compiled, tools_of
 
 OPEN, CLOSE, SEP = "<|open|>", "<|close|>", "<|sep|>"
 TOOLS: dict[str, Any] = {
@@ -111,7 +111,7 @@ def test_mask_holds_a_value_and_its_type_to_the_schema(
 ) -> None:
     """The tag says the type of the value that stands in it, and both are what the tool takes."""
     whole = {"type": "object", "properties": {"a": schema}, "required": ["a"]}
-    grammar = compiled(KIMI_K3, [CallableTool("f", json_format(whole), whole)], at_least=1, at_most=1)
+    grammar = compiled(KIMI_K3, tools_of(KIMI_K3, {"f": whole}), at_least=1, at_most=1)
     before = KIMI_K3.call.before
 
     for named, value in good:
@@ -123,7 +123,7 @@ def test_mask_holds_a_value_and_its_type_to_the_schema(
 def test_mask_lets_any_argument_pass_where_none_is_named() -> None:
     """A schema that says nothing holds nothing; one that closes the object allows no argument."""
     free, closed = (
-        compiled(KIMI_K3, [CallableTool("f", json_format(schema), schema)], at_least=1)
+        compiled(KIMI_K3, tools_of(KIMI_K3, {"f": schema}), at_least=1)
         for schema in ({"type": "object"}, {"type": "object", "additionalProperties": False})
     )
     text = KIMI_K3.call.before + call(argument("b", "array", "[1]") + argument("c", "string", "x"))
@@ -137,6 +137,6 @@ def test_mask_of_a_union_of_itself_has_an_end() -> None:
     """A schema may refer to itself in every branch."""
     tree = {"anyOf": [{"$ref": "#/$defs/t"}, {"$ref": "#/$defs/t"}, {"type": "integer"}]}
     schema = {"type": "object", "properties": {"a": {"$ref": "#/$defs/t"}}, "$defs": {"t": tree}}
-    frame = KIMI_K3.call.style.frame(CallableTool("f", json_format(schema), schema))
+    [tool] = tools_of(KIMI_K3, {"f": schema})
 
-    assert len(json.dumps(frame.content)) < 100_000
+    assert len(json.dumps(tool.arguments)) < 10_000

@@ -174,7 +174,10 @@ async def serving(
         family=family,
         markers=marker_tokens(family, vocabulary),
         planner=planner,
-        deadline=deadline or compile_deadline(vocabulary, planner, seconds=settings.compile_seconds),
+        deadline=deadline
+        or compile_deadline(
+            vocabulary, planner, seconds=settings.compile_seconds, spelling=family.call.style.spelling
+        ),
         metrics=Metrics(families=(family.name,)),
         model_names=(MODEL,),
         created=1,

@@ -263,18 +263,31 @@ def test_calls_stream_under_an_exact_mask_only() -> None:
     ]
 
 
-def test_what_a_mask_of_tags_does_not_hold_is_named() -> None:
-    """A plan that is exact as JSON is not, where arguments are written otherwise; the call waits."""
-    short = {"type": "object", "properties": {"a": {"type": "string", "maxLength": 3}}, "required": ["a"]}
-    tool = ToolDefinition("f", parameters=short, strict=True, param="tools[0].function")
+@pytest.mark.parametrize(("longest", "is_held"), [(3, True), (100, False)])
+def test_what_a_mask_of_tags_does_not_hold_is_named(longest: int, is_held: bool) -> None:
+    """Where text has no quotes, long ones are not counted: a plan that is exact as JSON is not, and waits."""
+    text = {"type": "string", "maxLength": longest}
+    schema = {"type": "object", "properties": {"a": text}, "required": ["a"]}
+    tool = ToolDefinition("f", parameters=schema, strict=True, param="tools[0].function")
 
     rules = [masked(tool, choice=AUTO, family=family).calls["f"] for family in (HERMES, QWEN3_CODER)]
 
-    assert [rule.streams for rule in rules] == [True, False]
+    assert [rule.streams for rule in rules] == [True, is_held]
     assert [[(entry.pointer, entry.keyword) for entry in rule.unmasked] for rule in rules] == [
         [],
-        [("#/properties/a", "maxLength")],
+        [] if is_held else [("#/properties/a", "maxLength")],
     ]
+
+
+def test_a_parser_is_told_the_kinds_that_the_mask_lets_through() -> None:
+    """Keywords that only the plan understands say of what kind a value in tags is."""
+    number = {"not": {"type": ["string", "null", "boolean", "object", "array"]}}
+    schema = {"type": "object", "properties": {"a": number}, "required": ["a"]}
+    tool = ToolDefinition("f", parameters=schema, strict=True, param="tools[0].function")
+
+    constraint = masked(tool, choice=AUTO, family=QWEN3_CODER)
+
+    assert constraint.schemas["f"]["properties"] == {"a": {"type": ["integer", "number"]}}
 
 
 def test_what_the_mask_of_an_answer_does_not_hold_is_named_too() -> None:

@@ -13,7 +13,6 @@ from parsers.families.hermes import HERMES
 from parsers.grammar import CallableTool
 from server.engine.drafting import MOST_FORCED, Plan, TokenPlanner
 from server.forms import compact_tag
-from server.schema.inner import planned
 from server.schema.plan import SchemaPlanner
 from server.walk import Walker
 from tests.parsers.tokenizers import qwen3, smollm2
@@ -74,9 +73,9 @@ def value(schema: dict[str, Any]) -> dict[str, Any]:
 
 def call(*names: str, at_most: int = 1) -> dict[str, Any]:
     """One or more calls of these tools, all of which take the same arguments."""
-    tools = [CallableTool(name, value(WEATHER), WEATHER) for name in names]
+    tools = [CallableTool(name, value(WEATHER)) for name in names]
     tag = FAMILY.structural_tag(tools, at_least=1, at_most=at_most, answer=None, opens_reasoning=False)
-    return dict(planned(tag["format"], PLANNER, kept=None))
+    return dict(tag["format"])
 
 
 @pytest.mark.parametrize("directory", TOKENIZERS)

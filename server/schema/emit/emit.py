@@ -32,5 +32,5 @@ def emit(
     grammar = Grammar(Rules(), values.definitions, limited, names_of(values))
     found = ValueRules.of(grammar, spelling).expression(values.root, Place.root(values))
     if found is None:
-        raise SchemaError("#", "no value of the schema can be written")
+        raise SchemaError("#", "no value of the schema can be written in this model's form of calls")
     return grammar.rules.grammar(written(found))

@@ -40,9 +40,9 @@ class LimitedTexts:
         found = self._languages.text([Rule("#", "enum", IsNoneOf(tuple(words)))], Ledger())
         return ANY_TEXT if found is None else found
 
-    def note(self, keyword: str, why: str) -> None:
-        """Note what the mask does not hold, of the values as a whole."""
-        self._ledger.note("#", keyword, why)
+    def note(self, pointer: str, keyword: str, why: str) -> None:
+        """Note what the mask does not hold."""
+        self._ledger.note(pointer, keyword, why)
 
     def common(self, one: Automaton, other: Automaton) -> Automaton | None:
         """The texts of both. Raises `TooLarge`."""
@@ -50,7 +50,16 @@ class LimitedTexts:
             return other if one == ANY_TEXT else one
         return self._languages.meet(one, other)
 
-    def without(self, language: Automaton, marks: Sequence[str], kinds: Collection[str]) -> Automaton | None:
+    def free(self, marks: Sequence[str]) -> tuple[Automaton, ...]:
+        """All texts that hold none of the marks, and those that hold not even their beginnings."""
+        if not marks:
+            return ()
+        both = (self._any_without(marks, ()), self._any_without(_short(marks), ()))
+        return tuple(found for found in both if found is not None)
+
+    def without(
+        self, language: Automaton, marks: Sequence[str], kinds: Collection[str], pointer: str
+    ) -> Automaton | None:
         """The texts that hold none of the marks, and look like no value of the kinds.
 
         All such texts, noted, where an automaton of those of the language would be too large.
@@ -59,20 +68,24 @@ class LimitedTexts:
             return language
         if language == ANY_TEXT:
             return self._any_without(marks, kinds)
-        allowed = self._any_without([mark[:LONGEST_MARK] for mark in marks], kinds)
+        allowed = self._any_without(_short(marks), kinds)
         try:
             found = None if allowed is None else self.common(language, allowed)
             if found is None or not _is_costly(found):
                 return found
         except TooLarge:
             pass
-        self.note("maxLength", _WHY)
+        self.note(pointer, "maxLength", _WHY)
         return self._any_without(marks, kinds)
 
     def _any_without(self, marks: Sequence[str], kinds: Iterable[str]) -> Automaton | None:
         patterns = [*map(_spelled_out, marks), *(LOOKALIKES[kind] for kind in sorted(kinds))]
         rules = [Rule("#", "pattern", MatchesNot(pattern)) for pattern in patterns]
         return self._languages.text(rules, Ledger())
+
+
+def _short(marks: Sequence[str]) -> list[str]:
+    return [mark[:LONGEST_MARK] for mark in marks]
 
 
 def _spelled_out(text: str) -> str:

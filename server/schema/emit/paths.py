@@ -30,8 +30,11 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Path:
+    """`target`: the state that it leads to; None: the end of the text. Any number of `more` stand before."""
+
     steps: tuple[Step, ...]
-    target: int
+    target: int | None
+    more: Charset | None = None
 
 
 def paths(language: Automaton, forms: Forms) -> Mapping[int, tuple[Path, ...]]:
@@ -44,7 +47,7 @@ def paths(language: Automaton, forms: Forms) -> Mapping[int, tuple[Path, ...]]:
         if state not in found:
             moves = language.states[state].moves
             found[state] = tuple(_path(state, move, passed, forms) for move in moves)
-            pending += [path.target for path in found[state]]
+            pending += [path.target for path in found[state] if path.target is not None]
     return found
 
 

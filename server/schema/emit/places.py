@@ -1,8 +1,8 @@
 """What a reader knows of the values at each place, where only the schema tells of what kind they are.
 
 place = Place.root(values)
-place.member("a").kinds      # {"string", "null"}
-outline(place)               # {"type": "object", "properties": {"a": {"type": ["null", "string"]}}, …}
+place.member("a").kinds             # {"string", "null"}
+outline_for(values, spelling)       # {"type": "object", "properties": {"a": {"type": ["null", "string"]}}, …}
 
 A place may be reached in several ways, as when a value may be of one form or of another. What may stand there
 in any of them is all that is known of it.
@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from parsers.arguments.kinds import ALL
+from parsers.spelling import Spelling
 from server.schema.emit.kinds import Definitions, by_kind
 from server.schema.nodes import Array, Node, Object, Values
 
@@ -20,14 +21,18 @@ from server.schema.nodes import Array, Node, Object, Values
 class Place:
     """Where one of the nodes stands. Equal places are one object, so that recursive ones end."""
 
-    def __init__(self, nodes: tuple[Node, ...], definitions: Definitions, known: "dict[Any, Place]") -> None:
+    def __init__(
+        self, nodes: tuple[Node, ...], pointer: str, definitions: Definitions, known: "dict[Any, Place]"
+    ) -> None:
+        self.pointer = pointer
+        """One of the ways to it, as schemas have it: `#/properties/a`."""
         self._nodes = nodes
         self._definitions = definitions
         self._known = known
 
     @classmethod
     def root(cls, values: Values) -> "Place":
-        return cls((values.root,), values.definitions, {})
+        return cls((values.root,), "#", values.definitions, {})
 
     @cached_property
     def kinds(self) -> frozenset[str]:
@@ -46,12 +51,14 @@ class Place:
             return self.free
         own = [item.value for form in self._objects for item in form.properties if item.name == name]
         # What one form names may be free in another.
-        return self._place([*own, *self._free_values] if len(self._objects) > 1 else own)
+        step = name.replace("~", "~0").replace("/", "~1")
+        nodes = [*own, *self._free_values] if len(self._objects) > 1 else own
+        return self._place(nodes, f"properties/{step}")
 
     @cached_property
     def free(self) -> "Place":
         """The place of the values of all other members."""
-        return self._place(self._free_values)
+        return self._place(self._free_values, "additionalProperties")
 
     @cached_property
     def item(self) -> "Place":
@@ -62,7 +69,7 @@ class Place:
             nodes += [*form.prefix, *([] if form.items is None else [form.items])]
             nodes += [] if counted is None else [counted.matching]
             nodes += [] if counted is None or counted.other is None else [counted.other]
-        return self._place(nodes)
+        return self._place(nodes, "items")
 
     @cached_property
     def _parts(self) -> list[tuple[str, Node]]:
@@ -76,17 +83,21 @@ class Place:
     def _free_values(self) -> list[Node]:
         return [keys.value for form in self._objects for keys in form.free]
 
-    def _place(self, nodes: Iterable[Node]) -> "Place":
+    def _place(self, nodes: Iterable[Node], step: str) -> "Place":
         unique = {id(node): node for node in nodes}
         key = tuple(sorted(unique))
         if key not in self._known:
-            self._known[key] = Place(tuple(unique.values()), self._definitions, self._known)
+            pointer = f"{self.pointer}/{step}"
+            self._known[key] = Place(tuple(unique.values()), pointer, self._definitions, self._known)
         return self._known[key]
 
 
-def outline(place: Place, *, nested: bool) -> dict[str, Any]:
-    """A schema that says of what kinds the members are, and nothing else; `nested`: also all within them."""
-    if nested:
+def outline_for(values: Values, spelling: Spelling) -> dict[str, Any]:
+    """A schema that says of what kinds values are, as far as a reader of the spelling needs one."""
+    if spelling.is_plain:
+        return {}
+    place = Place.root(values)
+    if spelling.members.is_tags:
         return _Outline().whole(place)
     return {
         "type": "object",

@@ -16,6 +16,7 @@ from parsers.spelling import TextForm
 from server.schema.automata.automaton import Automaton, Charset
 from server.schema.emit.ebnf import characters, literal
 from server.schema.emit.escapes import forms
+from server.schema.emit.homes import around_home
 from server.schema.emit.paths import Path, Step, paths
 from server.schema.emit.rules import Rules
 
@@ -36,31 +37,40 @@ class TextRules:
         self._forms: dict[Charset, tuple[str, ...]] = {}
         self._known: dict[Automaton, str] = {}
 
-    def rule(self, language: Automaton) -> str:
-        """The name of a rule for the texts of the language, each with its end behind it."""
+    def rule(self, language: Automaton, free: Sequence[Automaton] = ()) -> str:
+        """The name of a rule for the texts of the language, each with its end behind it.
+
+        `free`: languages of all texts that do not hold what ends them, where something does.
+        """
         if language not in self._known:
-            self._known[language] = self._written(language)
+            self._known[language] = self._written(language, free)
         return self._known[language]
 
-    def _written(self, language: Automaton) -> str:
+    def _written(self, language: Automaton, free: Sequence[Automaton]) -> str:
         ways = paths(language, lambda charset: len(self._forms_of(charset)))
+        for known in free:
+            ways = around_home(language, known, ways)
         names: dict[int, str] = {}
         awaited: set[int] = set()
         for state in _innermost_first(ways):
-            for path in ways[state]:
-                if path.target != state and path.target not in names:
-                    names[path.target] = self._rules.reserve()
-                    awaited.add(path.target)
-            options = [
-                (self._heads(path.steps), None if path.target == state else names[path.target])
-                for path in ways[state]
-            ]
+            targets = [path.target for path in ways[state] if path.target is not None]
+            for target in targets:
+                if target != state and target not in names:
+                    names[target] = self._rules.reserve()
+                    awaited.add(target)
+            options = [(self._heads(path), self._rest(path, state, names)) for path in ways[state]]
             body = self._body(options, ends=language.states[state].accepts)
             if state in awaited:
                 self._rules.define(names[state], body(names[state]))
             else:
                 names[state] = self._rules.recursive(body)
         return names[0]
+
+    def _rest(self, path: Path, state: int, names: Mapping[int, str]) -> str | None:
+        """What follows the path: None where that is the rule of the state itself."""
+        if path.target is None:
+            return self._end
+        return None if path.target == state else names[path.target]
 
     def _body(
         self, options: Sequence[tuple[tuple[str, ...], str | None]], *, ends: bool
@@ -74,10 +84,9 @@ class TextRules:
 
         return body
 
-    def _heads(self, steps: tuple[Step, ...]) -> tuple[str, ...]:
-        if len(steps) == 1:
-            return self._spelled(steps[0])
-        return tuple(map(" ".join, product(*map(self._spelled, steps))))
+    def _heads(self, path: Path) -> tuple[str, ...]:
+        more = [] if path.more is None else [(f"{self._forms_of(path.more)[0]}*",)]
+        return tuple(map(" ".join, product(*map(self._spelled, path.steps), *more)))
 
     def _spelled(self, step: Step) -> tuple[str, ...]:
         before = f"{self._forms_of(step.behind)[0]}* " if step.behind else ""
@@ -98,7 +107,8 @@ def _innermost_first(ways: Mapping[int, tuple[Path, ...]]) -> Iterator[int]:
     seen, pending = {0}, [(0, iter(ways[0]))]
     while pending:
         state, rest = pending[-1]
-        target = next((path.target for path in rest if path.target not in seen), None)
+        targets = (path.target for path in rest if path.target is not None)
+        target = next((target for target in targets if target not in seen), None)
         if target is None:
             pending.pop()
             yield state

@@ -3,8 +3,6 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from parsers.arguments.json_text import write_json
-from parsers.arguments.kinds import ALL, STRING, read_value
 from parsers.spelling import NO_SIGNS, KindsBy, Signs, Spelling, TextForm
 from server.schema.automata.automaton import ANY_TEXT, Automaton
 from server.schema.automata.limits import TooLarge
@@ -16,6 +14,7 @@ from server.schema.emit.limited import LimitedTexts
 from server.schema.emit.literals import inside, spelled
 from server.schema.emit.objects import Member, ObjectRules
 from server.schema.emit.places import Place
+from server.schema.emit.reading import is_read, lookalikes, looks_like
 from server.schema.emit.rules import Rules
 from server.schema.emit.texts import TextRules
 from server.schema.nodes import (
@@ -43,9 +42,7 @@ _INTEGER = f'"-"? ("0" | [1-9] [0-9]{{0,{MOST_DIGITS - 1}}})'
 _NUMBER = rf'{_INTEGER} ("." [0-9]{{1,{MOST_PLACES}}})? ([eE] [+\-]? [0-9] [0-9]?)?'
 _DECIMAL = TextForm("", "")
 
-_LOOSE_ENDS = (
-    "this model writes values in elements, and the mask does not hold unnamed ones to their end tags"
-)
+_LOOSE_ENDS = "this model writes elements, and the mask does not know the end tags of unnamed ones"
 
 _Written = Literals | Null | Boolean | Number | Text | Array | Object | Union
 """The nodes that are written where they stand."""
@@ -108,7 +105,7 @@ class ValueRules:
         if not name:
             return found
         if found is None:
-            raise SchemaError("#", "no value of the schema can be written")
+            raise SchemaError("#", "no value of the schema can be written in this model's form of calls")
         self._rules.define(name, written(found))
         return (Rule(name),)
 
@@ -123,7 +120,7 @@ class ValueRules:
             case Number():
                 return self._number(node)
             case Text(language):
-                return self._text(self._spelling.text, language)
+                return self._text(language, place)
             case Array():
                 return self._array(node, place)
             case Object():
@@ -149,14 +146,18 @@ class ValueRules:
         return (Rule(self._rules.shared(_INTEGER if node.integer else _NUMBER)),)
 
     def _text(
-        self, form: TextForm, language: Automaton | None, *, after: str = "", unlike: Collection[str] = ()
+        self, language: Automaton | None, place: Place, *, after: str = "", unlike: Collection[str] = ()
     ) -> Expression | None:
         """Text that looks like no value of the kinds `unlike`, and what is after it."""
-        found = self._grammar.limited.without(language or ANY_TEXT, form.never, unlike)
+        form = self._spelling.text
+        found = self._grammar.limited.without(language or ANY_TEXT, form.never, unlike, place.pointer)
         if found is None:
             return None
         ahead = "" if after else self._ahead
-        return sequence(fixed(form.begin), (Rule(self._rules_of(form, after, ahead).rule(found)),))
+        return sequence(
+            fixed(form.begin),
+            (Rule(self._rules_of(form, after, ahead).rule(found, self._grammar.limited.free(form.never))),),
+        )
 
     def _rules_of(self, form: TextForm, after: str, ahead: str) -> TextRules:
         key = (form, after, ahead)
@@ -184,7 +185,8 @@ class ValueRules:
 
     def _item(self, node: Node, place: Place) -> Expression | None:
         form = self._spelling.items
-        return self._within.placed(node, place.item, NO_SIGNS, form.before, form.after)
+        inner = place if self._is_plain else place.item
+        return self._within.placed(node, inner, NO_SIGNS, form.before, form.after)
 
     def _object(self, node: Object, place: Place) -> Expression | None:
         form = self._spelling.members
@@ -212,15 +214,16 @@ class ValueRules:
             # It would begin an array.
             return None
         after = form.after + (form.closing + item.name + form.key.end if form.is_tags else "")
-        value = self._within.placed(item.value, place.member(item.name), form.signs, form.equals, after)
+        inner = place if self._is_plain else place.member(item.name)
+        value = self._within.placed(item.value, inner, form.signs, form.equals, after)
         return None if value is None else sequence(fixed(key + form.key.end), value)
 
     def _free(self, keys: FreeKeys, place: Place) -> Expression | None:
         form = self._spelling.members
         names = self._free_names(keys, place)
-        value = self._within.placed(
-            keys.value, place.free, form.signs, form.equals, form.closing if form.is_tags else form.after
-        )
+        inner = place if self._is_plain else place.free
+        after = form.closing if form.is_tags else form.after
+        value = self._within.placed(keys.value, inner, form.signs, form.equals, after)
         if names is None or value is None:
             return None
         key = (Rule(self._rules_of(form.key, "", _behind_values(self._spelling)).rule(names)),)
@@ -233,9 +236,7 @@ class ValueRules:
             names = limited.common(keys.names or ANY_TEXT, limited.matching(form.free))
             if form.is_tags and names is not None:
                 if not place.free.kinds.isdisjoint({"array", "object"}):
-                    limited.note(
-                        "additionalProperties", "elements that the schema does not name may end early"
-                    )
+                    limited.note(place.pointer, "additionalProperties", _LOOSE_ENDS)
                 taken = (*self._grammar.names, self._spelling.items.key)
                 names = limited.common(names, limited.none_of(taken))
             return names
@@ -249,36 +250,17 @@ class ValueRules:
             return None if value is None else sequence(fixed(before), value, fixed(after))
         ways = []
         for kind, part in by_kind(node, self._grammar.definitions):
-            value = self._ended(part, place, after) if self._is_read(kind, place) else None
+            value = self._ended(part, place, after) if is_read(kind, place, self._spelling) else None
             ways.append(None if value is None else sequence(fixed(signs.of(kind) + before), value))
         return self._rules.one_of(ways)
 
-    def _is_read(self, kind: str, place: Place) -> bool:
-        """Whether what is written as a value of the kind is read as one."""
-        only_text = self._spelling.kinds is KindsBy.SCHEMA_OR_TEXT and place.kinds == ALL
-        return (
-            not only_text
-            or kind == "string"
-            or (self._spelling.members.is_tags and kind in ("array", "object"))
-        )
-
-    def _others(self, place: Place) -> frozenset[str]:
-        """The kinds of value that a text must not look like."""
-        match self._spelling.kinds:
-            case KindsBy.SPELLING:
-                return frozenset()
-            case KindsBy.SCHEMA_OR_TEXT if place.kinds == ALL:
-                return frozenset()
-            case _:
-                return place.kinds - STRING
-
     def _ended(self, node: Node, place: Place, after: str) -> Expression | None:
         """A value of one kind and what is after it."""
-        others = self._others(place)
+        others = lookalikes(place, self._spelling)
         if isinstance(node, Text):
-            return self._text(self._spelling.text, node.language, after=after, unlike=others)
+            return self._text(node.language, place, after=after, unlike=others)
         if isinstance(node, Literals):
-            read = tuple(value for value in node.values if not others or not _looks_like(value, others))
+            read = tuple(value for value in node.values if not looks_like(value, others))
             found = self._scalars(Literals(read))
         else:
             found = self.expression(node, place)
@@ -291,11 +273,6 @@ class ValueRules:
     def _as_rule(self, expression: Expression | None) -> Expression | None:
         """The expression as one name, so that it is written out once however often it is used."""
         return None if expression is None else (Rule(self._rules.shared(written(expression))),)
-
-
-def _looks_like(value: object, kinds: frozenset[str]) -> bool:
-    """Whether the value is text that is read as a value of one of the kinds."""
-    return isinstance(value, str) and read_value(value, kinds | STRING) != write_json(value)
 
 
 def _behind_values(spelling: Spelling) -> str:

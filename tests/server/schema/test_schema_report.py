@@ -6,7 +6,7 @@ import pytest
 
 from server.schema.limits import DEFAULT_LIMITS
 from server.schema.plan import SchemaPlanner
-from server.schema.report import Handling, Row, outside_json, report
+from server.schema.report import Handling, Row, report
 
 
 def rows(schema: Any, *, closed: bool = True) -> tuple[Row, ...]:
@@ -54,29 +54,6 @@ def test_nothing_that_is_checked_is_left_out(schema: Any, keyword: str) -> None:
 
     assert keyword in {row.keyword for row in checked}
     assert all(row.why for row in checked)
-
-
-def test_outside_json_only_names_types_and_choices_are_held() -> None:
-    """Lengths, and whatever stands deeper than an argument, are left to the check, with the reason."""
-    schema = {
-        "type": "object",
-        "properties": {
-            "a": {"type": "string", "maxLength": 3},
-            "b": {"enum": [1, 2]},
-            "c": {"type": "array", "items": {"type": "integer"}},
-        },
-        "required": ["a"],
-        "additionalProperties": False,
-    }
-    plan = SchemaPlanner().plan(schema, closed=True)
-
-    assert plan.exact
-    assert {(entry.pointer, entry.keyword) for entry in outside_json(schema, plan)} == {
-        ("#/properties/a", "maxLength"),
-        ("#/properties/c", "items"),
-        ("#/properties/c/items", "type"),
-    }
-    assert all("names, types and choices" in entry.why for entry in outside_json(schema, plan))
 
 
 def test_a_schema_that_was_planned_under_wider_limits_has_a_report() -> None:

@@ -56,7 +56,9 @@ def accepts(automaton: Automaton, ways: Mapping[int, tuple[Path, ...]], text: st
     if not text and automaton.states[state].accepts:
         return True
     return any(
-        accepts(automaton, ways, rest, path.target) for path in ways[state] for rest in lead(path, text)
+        path.target is not None and accepts(automaton, ways, rest, path.target)
+        for path in ways[state]
+        for rest in lead(path, text)
     )
 
 

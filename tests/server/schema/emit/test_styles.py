@@ -17,7 +17,7 @@ from parsers.registry import FAMILIES
 from server.schema.automata.languages import Languages
 from server.schema.automata.rules import HasFormat, LongerOrEqual, Matches, Rule, ShorterOrEqual
 from server.schema.emit.emit import emit
-from server.schema.emit.places import Place, outline
+from server.schema.emit.places import outline_for
 from server.schema.nodes import (
     Anything,
     Array,
@@ -114,7 +114,7 @@ def read(style: Any, node: Node, written: str) -> Any:
     """What the style's reader makes of a call with these arguments, whole and character by character."""
     call, end = style.write(Call("f", {})), style.closing or style.end
     call = call.removesuffix(end) + written + end
-    known = outline(Place.root(Values(node, DEFINITIONS)), nested=style.spelling.members.is_tags)
+    known = outline_for(Values(node, DEFINITIONS), style.spelling)
     found = []
     for pieces in ([call], list(call)):
         reader, steps, progress = style.reader({"f": known}), [], Progress.OPEN
