@@ -27,6 +27,7 @@ MAX_COUNTED = 1_000
 """Errors that are counted; no reader needs to know how many more there are."""
 _MAX_INT_DIGITS = 4_000
 """Digits that Python reads as an int; longer numbers are read as decimals."""
+_FIRST_INEXACT = 2.0**53
 _LONGEST = 10**_MAX_INT_DIGITS - 1
 _LATER_FORMATS = (
     *("duration", "idn-hostname", "iri", "iri-reference", "json-pointer", "relative-json-pointer"),
@@ -168,7 +169,8 @@ def _pointer(path: Sequence[str | int]) -> str:
 def parse_json(text: str) -> Any:
     """Read JSON strictly: no NaN or Infinity, no lone surrogates, no key twice in one object.
 
-    Numbers that a float or a short int cannot hold come as `Decimal`. Raises `NotJsonError`, whose keyword is
+    Whole numbers come as `int` where a float would not have all their digits, and numbers that neither can
+    hold as `Decimal`. Raises `NotJsonError`, whose keyword is
     `json` or `duplicate_key`.
     """
     try:
@@ -204,10 +206,14 @@ def _refuse_constant(name: str) -> Any:
     raise NotJsonError(InstanceError("$", "json", f"{name} is not JSON"))
 
 
-def _read_float(text: str) -> float | Decimal:
+def _read_float(text: str) -> float | int | Decimal:
     value = float(text)
-    if math.isfinite(value):
+    if abs(value) < _FIRST_INEXACT:
         return value
+    if math.isfinite(value):
+        # Of a large number, a float has only the first digits: 2^53 + 1 would be even.
+        exact = Decimal(text)
+        return int(exact) if exact == exact.to_integral_value() else value
     try:
         return Decimal(text)
     except InvalidOperation:

@@ -141,7 +141,8 @@ async def test_stream_gives_arguments_as_they_grow(
     deltas = [event for event in events if isinstance(event, FunctionToolCallArgumentsDeltaEvent)]
     [done] = [event for event in events if isinstance(event, FunctionToolCallArgumentsDoneEvent)]
     [call] = final.choices[0].message.tool_calls
-    assert len(deltas) > 3
+    # How many depends on how fast they are fetched.
+    assert len(deltas) > 1
     assert "".join(event.arguments_delta for event in deltas) == done.arguments == call.function.arguments
     assert isinstance(done.parsed_arguments, Weather)
     assert done.parsed_arguments == call.function.parsed_arguments
@@ -157,7 +158,8 @@ async def test_stream_gives_the_answer_as_it_grows(
 
     deltas = [event for event in events if isinstance(event, ContentDeltaEvent)]
     [done] = [event for event in events if isinstance(event, ContentDoneEvent)]
-    assert len(deltas) > 3
+    # How many depends on how fast they are fetched.
+    assert len(deltas) > 1
     assert "".join(event.delta for event in deltas) == done.content == final.choices[0].message.content
     assert all(isinstance(event.parsed, dict) for event in deltas[1:])
     assert done.parsed == final.choices[0].message.parsed == Reply.model_validate_json(done.content)

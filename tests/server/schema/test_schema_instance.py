@@ -134,6 +134,8 @@ def test_catastrophic_pattern_is_an_error_and_not_a_stall() -> None:
         ('{"a": [1, 2.5, true, null]}', {"a": [1, 2.5, True, None]}),
         ('"\\ud83d\\ude00"', "😀"),
         ("1e999", Decimal("1e999")),
+        ("9007199254740993.0", 9007199254740993),
+        ("-1e23", -(10**23)),
         ("9" * 5000, Decimal("9" * 5000)),
     ],
     ids=lambda value: str(value)[:20],
