@@ -2,7 +2,7 @@
 #
 #   docker build -t strictcall:gpu .
 #   docker build -t strictcall:cpu --target cpu .
-#   docker run --rm --read-only --tmpfs /tmp --tmpfs /cache:mode=1777 -p 127.0.0.1:8000:8000 strictcall:cpu
+#   docker run --rm --read-only --tmpfs /tmp --tmpfs /cache -p 127.0.0.1:8000:8000 strictcall:cpu
 #
 # Settings come as variables (STRICTCALL_MODEL) or as flags (`docker run … strictcall:gpu serve MODEL --max-calls 4`).
 # What is written at run time goes to /cache, a volume, and to /tmp.
@@ -53,7 +53,7 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/* \
     && python -m pip uninstall --yes --no-input setuptools wheel pip \
     && useradd --uid 10001 --user-group --no-create-home --home-dir /cache --shell /usr/sbin/nologin strictcall \
-    && install --directory --owner 10001 --group 0 --mode 2775 /cache
+    && install --directory --owner 10001 --mode 1777 /cache
 COPY --from=cpu-packages /opt/strictcall/ /opt/strictcall/
 COPY deploy/docker/healthcheck.py /usr/local/lib/strictcall/healthcheck.py
 ENV PATH=/opt/strictcall/bin:$PATH \
@@ -99,7 +99,7 @@ RUN apt-get update \
     && { ! grep -vxFf /tmp/after.txt /tmp/before.txt; } \
     && rm -r /tmp/wheels /tmp/before.txt /tmp/after.txt \
     && useradd --uid 10001 --user-group --no-create-home --home-dir /cache --shell /usr/sbin/nologin strictcall \
-    && install --directory --owner 10001 --group 0 --mode 2775 /cache
+    && install --directory --owner 10001 --mode 1777 /cache
 COPY deploy/docker/healthcheck.py /usr/local/lib/strictcall/healthcheck.py
 ENV PYTHONUNBUFFERED=1 \
     HOME=/cache \

@@ -16,6 +16,7 @@ from scripts.deploy.files import CHART, ROOT, read_yaml
 
 KUBERNETES = ROOT / "deploy/kubernetes"
 NAMESPACE = "strictcall"
+RENDERED = ("Chart.yaml", "values.yaml", "files/*", "templates/*.tpl", "templates/*.yaml")
 HEAD = """\
 # Rendered from the chart in deploy/helm/strictcall with {values}, by `make manifests`.
 # kubectl create namespace {namespace} && kubectl --namespace {namespace} apply -f {name}
@@ -34,9 +35,9 @@ def manifest_of(values: Path) -> Path:
 
 
 def digest(values: Path, chart: Path = CHART) -> str:
-    """Return the digest of all that a manifest is made from."""
+    """Return the digest of all that a manifest is made from, which the schema of the values is not."""
     total = hashlib.sha256()
-    for path in (*sorted(path for path in chart.rglob("*") if path.is_file()), values):
+    for path in (*sorted(path for part in RENDERED for path in chart.glob(part)), values):
         total.update(f"{path.name}\0".encode() + path.read_bytes() + b"\0")
     return total.hexdigest()
 

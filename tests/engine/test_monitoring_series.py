@@ -1,11 +1,14 @@
 """What alert rules and the dashboard ask for, against the exposition of a running server."""
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from scripts.deploy.files import RULES, read_yaml
 from scripts.deploy.metric_names import asked
 from scripts.deploy.panels import ROWS
 from tests.engine.conftest import RunningServer
+
+pytestmark = pytest.mark.engine
 
 EXPRESSIONS = [
     *(rule["expr"] for group in read_yaml(RULES)["groups"] for rule in group["rules"]),
