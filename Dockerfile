@@ -88,16 +88,18 @@ FROM ${VLLM_IMAGE} AS gpu
 USER 0
 COPY --from=wheel /wheels/ /tmp/wheels/
 # What the image has stays as it is: every version in it is a constraint, so that the build fails where we would need
-# another one, and the lists before and after differ by what was added only.
+# another one, and the lists before and after differ by what was added only. Packages of the distribution may have
+# versions that pip does not take as constraints.
 # hadolint ignore=DL3008
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends tini \
     && rm -rf /var/lib/apt/lists/* \
     && python3 -m pip list --format=freeze > /tmp/before.txt \
-    && PIP_BREAK_SYSTEM_PACKAGES=1 python3 -m pip install --no-cache-dir -c /tmp/before.txt /tmp/wheels/*.whl \
+    && grep -E '==[0-9.]+((a|b|rc|\.post|\.dev)[0-9]+)*(\+[A-Za-z0-9.]+)?$' /tmp/before.txt > /tmp/constraints.txt \
+    && PIP_BREAK_SYSTEM_PACKAGES=1 python3 -m pip install --no-cache-dir -c /tmp/constraints.txt /tmp/wheels/*.whl \
     && python3 -m pip list --format=freeze > /tmp/after.txt \
     && { ! grep -vxFf /tmp/after.txt /tmp/before.txt; } \
-    && rm -r /tmp/wheels /tmp/before.txt /tmp/after.txt \
+    && rm -r /tmp/wheels /tmp/before.txt /tmp/constraints.txt /tmp/after.txt \
     && useradd --uid 10001 --user-group --no-create-home --home-dir /cache --shell /usr/sbin/nologin strictcall \
     && install --directory --owner 10001 --mode 1777 /cache
 COPY deploy/docker/healthcheck.py /usr/local/lib/strictcall/healthcheck.py

@@ -30,6 +30,7 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     },
     "everything else": {
         "nameOverride": "other",
+        "runAsUser": None,
         "image": {"tag": "1", "pullSecrets": [{"name": "x"}]},
         "tensorParallelSize": 4,
         "gpu": {"count": 8},

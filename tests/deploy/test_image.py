@@ -50,7 +50,7 @@ def test_the_gpu_image_keeps_the_packages_of_its_base() -> None:
     """What is installed in it is constrained to what was there, and compared with it afterwards."""
     [steps] = STAGES["gpu"].values("RUN")
 
-    assert "install --no-cache-dir -c /tmp/before.txt" in steps
+    assert "install --no-cache-dir -c /tmp/constraints.txt" in steps
     assert "! grep -vxFf /tmp/after.txt /tmp/before.txt" in steps
 
 
