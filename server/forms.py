@@ -12,6 +12,7 @@ from typing import Any
 import xgrammar
 
 from parsers.grammar import Format
+from server.dead_ends import has_dead_end
 from server.errors import ApiError, Code
 from server.request import Grammar, Matching, OneOf, Tagged
 
@@ -37,12 +38,18 @@ def checked_form(form: Form) -> Format:
         message = f"Invalid '{param}': it is too long. At most {MAX_FORM_LENGTH} characters can be a mask."
         raise ApiError(Code.STRING_TOO_LONG, message, param)
     try:
-        xgrammar.Grammar.from_structural_tag(tag)
+        dead = has_dead_end(xgrammar.Grammar.from_structural_tag(tag))
         possible = _can_begin(tag)
     except (RuntimeError, ValueError) as error:
         raise ApiError(Code.INVALID_VALUE, f"Invalid '{param}': {reason_of(error)}", param) from error
     if not possible:
         raise ApiError(Code.INVALID_VALUE, f"Invalid '{param}': no answer can match it.", param)
+    if dead:
+        message = (
+            f"Invalid '{param}': an answer could begin in a way that nothing may follow. Leave out the parts "
+            "that no text can match."
+        )
+        raise ApiError(Code.INVALID_VALUE, message, param)
     return answer_format
 
 
