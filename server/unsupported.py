@@ -31,6 +31,8 @@ WORDS: Mapping[str, str] = {
     "anyOf": "It fits at least one of {value}.",
     "const": "It is {value}.",
     "contains": "At least one item fits {value}.",
+    "contentEncoding": "The text is encoded in {value}.",
+    "contentMediaType": "The text holds {value}.",
     "dependencies": "Where one of these keys is given, what is behind it must be so: {value}.",
     "dependentRequired": "Where one of these keys is given, so are the keys behind it: {value}.",
     "dependentSchemas": "Where one of these keys is given, the object fits what is behind it: {value}.",

@@ -72,5 +72,5 @@ def _handled(
     subject: Subject, name: str, schema: Schema, unmasked: tuple[Unmasked, ...], *, masked: bool
 ) -> Iterator[tuple[Rule, Handling]]:
     for row in constraints(schema, unmasked):
-        handling = row.handling if masked else Handling.CHECK
+        handling = row.handling if masked or row.handling is Handling.ANNOTATION else Handling.CHECK
         yield Rule(subject, name, row.pointer, row.keyword), handling

@@ -210,9 +210,9 @@ def _lines(finding: Finding) -> Iterator[str]:
     for line in cells:
         yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
     masked = sum(row.handling is Handling.MASK for row in finding.plan)
-    checked = len(finding.plan) - masked
+    checked = sum(row.handling is Handling.CHECK for row in finding.plan)
     yield (
-        f"{len(finding.plan)} constraints: {masked} by the mask, {checked} checked afterwards. "
+        f"{masked + checked} constraints: {masked} by the mask, {checked} checked afterwards. "
         f"Compiled in {finding.compile_ms} ms."
     )
     if finding.valid is not None:

@@ -11,6 +11,7 @@ from server.errors import ApiError, Code
 from server.schema.bounds import check_bounds
 from server.schema.document import Document, Located, SchemaError
 from server.schema.instance import InstanceValidator
+from server.schema.later import check_later
 from server.schema.limits import DEFAULT_LIMITS, SchemaLimits
 from server.schema.normal.resources import Resources
 
@@ -38,6 +39,7 @@ def validator_of(schema: Any, *, tool: bool, limits: SchemaLimits = DEFAULT_LIMI
     _check_references(document)
     check_bounds(document, limits)
     validator = InstanceValidator(schema, document.draft)
+    check_later(document)
     if tool:
         _check_object(document)
     return validator

@@ -21,10 +21,12 @@ from parsers.spelling import JSON, Spelling
 from server.request import Schema
 from server.schema.automata.languages import Languages
 from server.schema.check import check_schema, is_tool
+from server.schema.contents import unmasked_contents
 from server.schema.document import Document, SchemaError
 from server.schema.emit.emit import emit
 from server.schema.emit.places import outline_for
 from server.schema.instance import InstanceValidator
+from server.schema.later import check_later
 from server.schema.limits import DEFAULT_LIMITS, SchemaLimits
 from server.schema.nodes import Values
 from server.schema.normal.facts import KINDS, Kind
@@ -99,6 +101,7 @@ class SchemaPlanner:
     def _plan(self, schema: Schema, spelling: Spelling, *, closed: bool, root: Root) -> SchemaPlan:
         document = Document.load(schema, self._limits)
         validator = InstanceValidator(schema, document.draft)
+        check_later(document)
         normaliser = Normaliser(document, self._languages, closed=closed)
         try:
             values, unmasked = normaliser.values(root.kinds)
@@ -111,7 +114,7 @@ class SchemaPlanner:
             raise SchemaError(
                 "#", "the mask of the schema would be too large; drop parts of it that are not in use"
             )
-        unmasked = (*unmasked, *ledger.entries())
+        unmasked = (*unmasked, *ledger.entries(), *unmasked_contents(document))
         return SchemaPlan({"type": "grammar", "grammar": grammar}, unmasked, validator, outline, values)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from server.schema.contents import CONTENT
 from server.schema.document import Document, Located
 from server.schema.drafts import detect_draft
 from server.schema.plan import SchemaPlan
@@ -25,9 +26,10 @@ ASSERTIONS = frozenset(
         *("properties", "patternProperties", "additionalProperties", "unevaluatedProperties"),
         *("propertyNames", "required", "minProperties", "maxProperties"),
         *("dependencies", "dependentRequired", "dependentSchemas"),
+        *("contentEncoding", "contentMediaType"),
     }
 )
-"""The keywords that can make a value wrong. All others describe."""
+"""The keywords that can make a value wrong, those of contents in some drafts only. All others describe."""
 
 
 class Handling(Enum):
@@ -37,6 +39,8 @@ class Handling(Enum):
     """Nothing else can be written."""
     CHECK = "check"
     """The mask lets pass what breaks it; the finished value is checked."""
+    ANNOTATION = "annotation"
+    """It describes, as the schema's draft says, and nothing breaks it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,8 @@ def constraints(schema: Any, entries: Iterable[Unmasked]) -> tuple[Row, ...]:
     for node in sorted(document.walk(), key=lambda node: node.pointer):
         for keyword in _assertions(node):
             why = unmasked.pop((node.pointer, keyword), None)
-            handling = Handling.MASK if why is None else Handling.CHECK
+            kept = Handling.ANNOTATION if keyword in CONTENT else Handling.MASK
+            handling = kept if why is None else Handling.CHECK
             rows.append(Row(node.pointer, keyword, handling, why or ""))
     # What the plan names otherwise than the schema does: an older spelling, or a key that is written twice.
     rest = (Row(pointer, keyword, Handling.CHECK, why) for (pointer, keyword), why in unmasked.items())
@@ -73,4 +78,4 @@ def constraints(schema: Any, entries: Iterable[Unmasked]) -> tuple[Row, ...]:
 def _assertions(node: Located) -> list[str]:
     if not isinstance(node.schema, dict):
         return []
-    return [keyword for keyword in node.schema if keyword in ASSERTIONS]
+    return [keyword for keyword in node.schema if keyword in ASSERTIONS or keyword in CONTENT]

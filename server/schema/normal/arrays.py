@@ -9,7 +9,7 @@ from server.schema.normal import unevaluated
 from server.schema.normal.account import Account, Compiler
 from server.schema.normal.conjunction import Conjunction
 from server.schema.normal.disjoint import are_disjoint
-from server.schema.normal.facts import At, Fact, Holding, Member, Row, Unique
+from server.schema.normal.facts import At, Counted, Fact, Holding, Member, Row, Unique
 from server.schema.normal.objects import counted
 from server.schema.normal.truth import canonical
 from server.schema.normal.values import listed
@@ -22,6 +22,8 @@ MAX_CONTAINED = 16
 """How far matching items are counted."""
 MAX_WITH_CONTAINED = 256
 """Items of an array that counts those that match."""
+MAX_ITEMS = 1_000_000
+"""How far items are counted at all: no answer has more."""
 
 
 class ArrayBuilder:
@@ -42,6 +44,7 @@ class ArrayBuilder:
         self.least = max(
             [self.least, *(fact.index + 1 for fact in self.at), *(f.least for f in self.holding)]
         )
+        self._bound()
 
     def build(self) -> Iterator[Node]:
         width = max(
@@ -66,6 +69,17 @@ class ArrayBuilder:
             self.account.cause = self.account.failed
         else:
             yield from self._arrays(Array(tuple(first), items, self.least, self.most))
+
+    def _bound(self) -> None:
+        """Leave to the check what no mask counts."""
+        if max(self.least, self.most or 0) <= MAX_ITEMS:
+            return
+        for fact in self.facts:
+            if isinstance(fact, Counted | Holding) and max(fact.least, fact.most or 0) > MAX_ITEMS:
+                self.account.note(fact.place, f"the mask counts up to {MAX_ITEMS:,} items")
+        if self.most is None or self.least <= self.most:
+            self.least = min(self.least, MAX_ITEMS)
+            self.most = None if self.most is None or self.most > MAX_ITEMS else self.most
 
     def _item(self, index: int, *more: Member) -> Node | None:
         members: list[Member] = [*more, *self.never]

@@ -42,6 +42,7 @@ def test_usable_schema_passes(schema: Any) -> None:
     check_schema(schema, param=TOOL, name="f")
 
 
+DRAFT_4 = "http://json-schema.org/draft-04/schema#"
 CIRCLE = {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}
 
 
@@ -71,6 +72,11 @@ CIRCLE = {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}
         ({"items": {"$ref": "file:///etc/passwd"}}, "('items',)", "leads outside the schema"),
         ({"$schema": "http://x.y/z"}, "()", "use draft 4, 6, 7, 2019-09 or 2020-12"),
         ({"const": "\ud800"}, "()", "surrogate"),
+        # No metaschema of a draft that takes these schemas knows the keyword.
+        ({"contains": []}, "('contains',)", '[] is not of types "boolean", "object"'),
+        ({"properties": {"a": {"propertyNames": 5}}}, "('properties', 'a', 'propertyNames')", "5 is not of"),
+        ({"items": [{}], "dependentRequired": {"a": "b"}}, "('dependentRequired', 'a')", '"b" is not of'),
+        ({"$schema": DRAFT_4, "prefixItems": [5]}, "('prefixItems', '0')", "5 is not of types"),
         (nested(DEFAULT_LIMITS.depth + 1), "()", "levels of nested values"),
         ({"enum": list(range(DEFAULT_LIMITS.values))}, "()", "values"),
     ],

@@ -56,6 +56,26 @@ def test_nothing_that_is_checked_is_left_out(schema: Any, keyword: str) -> None:
     assert all(row.why for row in checked)
 
 
+@pytest.mark.parametrize(
+    ("draft", "handling"),
+    [
+        ("http://json-schema.org/draft-04/schema#", Handling.ANNOTATION),
+        ("http://json-schema.org/draft-06/schema#", Handling.CHECK),
+        ("http://json-schema.org/draft-07/schema#", Handling.CHECK),
+        ("https://json-schema.org/draft/2019-09/schema", Handling.ANNOTATION),
+        ("https://json-schema.org/draft/2020-12/schema", Handling.ANNOTATION),
+    ],
+)
+def test_contents_are_told_as_their_draft_has_them(draft: str, handling: Handling) -> None:
+    """The validator asserts them in two drafts, in which the plan must not say that the mask holds all."""
+    schema = {"$schema": draft, "type": "string", "contentEncoding": "base64"}
+    plan = SchemaPlanner().plan(schema, closed=True)
+    found = {row.keyword: row.handling for row in report(schema, plan)}
+
+    assert found == {"type": Handling.MASK, "contentEncoding": handling}
+    assert plan.exact == (not plan.validator.errors("%%%"))
+
+
 def test_a_schema_that_was_planned_under_wider_limits_has_a_report() -> None:
     """The server's limits are not those of the report."""
     schema: dict[str, Any] = {"type": "string"}

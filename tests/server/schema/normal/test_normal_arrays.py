@@ -97,6 +97,8 @@ def test_items_hold_what_all_members_ask(schema: Any, good: list[Any], bad: list
         ({"type": "array", "items": {"enum": list(range(9))}, "uniqueItems": True}, "uniqueItems"),
         ({"type": "array", "prefixItems": [{}], "contains": {"const": 1}}, "contains"),
         ({"type": "array", "contains": {"const": 1}, "minContains": 40}, "contains"),
+        ({"type": "array", "minItems": 10**18}, "minItems"),
+        ({"type": "array", "maxItems": 10**18}, "maxItems"),
     ],
 )
 def test_what_is_not_held_is_noted(schema: Any, keyword: str) -> None:
