@@ -33,7 +33,7 @@ def compile_deadline(
 ) -> CompileDeadline:
     """The deadline of a server with this vocabulary, whose calls have their arguments in this spelling.
 
-    Nothing is started before a mask is doubtful.
+    Nothing is started before a mask is doubtful, or the deadline is told to.
     """
 
     def prepare() -> Prepared:

@@ -210,7 +210,7 @@ class Settings:
         ),
     )
     compile_seconds: int = field(
-        default=10,
+        default=5,
         metadata=said(
             "How long a mask may take to compile; one that could take a second or more is tried in a process "
             "of its own before the engine sees it.",

@@ -51,7 +51,12 @@ async def start(settings: Settings, located: Located, metrics: Metrics, *, repor
     planner = SchemaPlanner(limits=settings.schema_limits)
     with progress("Warming up", report):
         spelling = family.call.style.spelling
-        await warm_up(engine, planner, spelling, prompt=vocabulary.encode("Hi"))
+        deadline = compile_deadline(vocabulary, planner, seconds=settings.compile_seconds, spelling=spelling)
+        await asyncio.gather(
+            warm_up(engine, planner, spelling, prompt=vocabulary.encode("Hi")),
+            # It reads the vocabulary as well, for which no request should have to wait.
+            asyncio.to_thread(deadline.start),
+        )
     return Context(
         settings=settings,
         engine=engine,
@@ -60,7 +65,7 @@ async def start(settings: Settings, located: Located, metrics: Metrics, *, repor
         family=family,
         markers=marker_tokens(family, vocabulary),
         planner=planner,
-        deadline=compile_deadline(vocabulary, planner, seconds=settings.compile_seconds, spelling=spelling),
+        deadline=deadline,
         metrics=metrics,
         model_names=settings.model_names,
         created=int(time.time()),

@@ -8,7 +8,9 @@ once; a class of characters lets many live, and one of nearly all characters mos
 
 import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from itertools import pairwise
+from os.path import commonprefix
 from typing import Any
 
 PER_CHARACTER = 0.002
@@ -22,6 +24,15 @@ WIDE_CLASS = 30.0
 AGAIN = 0.6
 """The part of its cost that a rule has which is spelled as one before it, the names of other rules aside:
 XGrammar remembers what it has compiled, by structure, but they may differ further down."""
+COUNTED = 60
+"""Repeats of a class that cost; XGrammar does not write more of them out, nor those of a group."""
+PER_STATE_SQUARED = 1.9e-7
+"""For the states of the literals of one rule, squared: XGrammar compares each with the others."""
+PER_ENTRY = 0.003
+"""For each rule that may begin where a rule does, as of many optional keys each may be the next."""
+MANY = 1_000
+"""From so many rules on that may begin in one place, XGrammar is slower with each."""
+PER_ENTRY_OF_MANY = 0.016
 SCHEMA_CHARACTER = 1.0
 """Milliseconds for a character of a JSON Schema that XGrammar itself converts."""
 
@@ -36,6 +47,10 @@ _CLASSES = {
     **dict.fromkeys((r"\d", r"\s"), SMALL_CLASS),
     **dict.fromkeys((".", r"\D", r"\W", r"\S"), WIDE_CLASS),
 }
+_ESCAPE = re.compile(r"\\.", re.DOTALL)
+_LITERAL = re.compile(r'"((?:\\.|[^"\\])*)"')
+_FIRST_NAMES = re.compile(r"(?:^|\| )([A-Za-z_]\w*)")
+"""The rules that the alternatives of a rule begin with."""
 _LETTERS = re.compile(r"[A-Ma-m]-[N-Zn-z]")
 _WIDE = re.compile(r"\[\^|\\U|\\ud7ff")
 
@@ -50,15 +65,35 @@ def estimate(tag: str, known: Collection[str] = ()) -> float:
     for kind, text in _texts(json.loads(tag)):
         total += len(text) * PER_CHARACTER
         if kind == "grammar":
+            total += sum(map(entry_cost, entries(text)))
             for cost, shape in _rules(text):
                 again = AGAIN if shape in met else 1.0
                 total += 0.0 if shape in known else cost * again
                 met.add(shape)
         elif kind == "pattern":
-            total += _expression(text, _IN_PATTERN)[0]
+            total += _expression(text, _IN_PATTERN)[0] + len(text) ** 2 * PER_STATE_SQUARED
         elif kind == "json_schema":
             total += len(text) * SCHEMA_CHARACTER
+        elif kind == "value":
+            total += len(text) ** 2 * PER_STATE_SQUARED
     return total
+
+
+def entry_cost(count: int) -> float:
+    """Milliseconds for a place where so many rules may begin."""
+    return count * (PER_ENTRY if count <= MANY else PER_ENTRY_OF_MANY)
+
+
+def entries(grammar: str) -> Iterator[int]:
+    """How many rules may begin where each rule does, if rules come behind those that they refer to."""
+    known: dict[str, int] = {}
+    for line in grammar.splitlines():
+        name, _, body = line.partition(" ::= ")
+        found = 1
+        for first in _FIRST_NAMES.findall(body):
+            found += known.get(first, 0)
+        known[name] = found
+        yield found
 
 
 def shapes(tag: str) -> frozenset[str]:
@@ -82,21 +117,34 @@ def _texts(value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _rules(grammar: str) -> Iterator[tuple[float, str]]:
-    return (_expression(line.partition("::=")[2], _IN_GRAMMAR) for line in grammar.splitlines())
+    for line in grammar.splitlines():
+        body = line.partition("::=")[2]
+        cost, shape = _expression(body, _IN_GRAMMAR)
+        yield cost + states_of(_LITERAL.findall(body)) ** 2 * PER_STATE_SQUARED, shape
+
+
+def states_of(literals: Iterable[str]) -> int:
+    """How many states it takes to read one of the literals: what they begin with together is read once."""
+    texts = sorted(_ESCAPE.sub("?", literal) for literal in literals)
+    # Character by character is what is wanted.
+    shared = (len(commonprefix(pair)) for pair in pairwise(texts))  # noqa: RUF071
+    return sum(map(len, texts)) - sum(shared)
 
 
 def _expression(body: str, tokens: re.Pattern[str]) -> tuple[float, str]:
     """The cost of the classes in an expression, counts multiplied, and its spelling without names."""
     groups = [0.0]
     last = 0.0
+    is_group = False
     shape: list[str] = []
     for token in tokens.finditer(body):
         shape.append("@" if token["name"] else token[0])
         if token["least"]:
-            groups[-1] += last * (max(int(token["most"] or token["least"]), 1) - 1)
-            last = 0.0
+            count = 1 if is_group else min(int((token["most"] or token["least"])[:9]), COUNTED)
+            groups[-1] += last * (max(count, 1) - 1)
+            last, is_group = 0.0, False
             continue
-        last = 0.0
+        last, is_group = 0.0, token["close"] is not None
         if token["open"]:
             groups.append(0.0)
         elif token["close"] and len(groups) > 1:

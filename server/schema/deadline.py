@@ -1,17 +1,16 @@
 """Compile doubtful masks once in a process of their own, which is killed at a deadline.
 
-deadline = CompileDeadline(prepare, seconds=10)
-deadline.fault(tag)      # None at once for a mask that is cheap; "takes longer than 10 s to compile, …"
+deadline = CompileDeadline(prepare, seconds=5)
+deadline.start()         # takes seconds, and need not: what is doubtful starts it as well
+deadline.fault(tag)      # None at once for a mask that is cheap; "takes longer than 5 s to compile, …"
 deadline.close()
 
 The engine compiles for everybody, one mask at a time, and can neither stop nor be told to.
 """
 
-import contextlib
 import hashlib
 import json
-import os
-import select
+import socket
 import subprocess
 import sys
 import threading
@@ -19,15 +18,21 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from server.schema.cost import estimate, shapes
 from server.schema.recent import Recent
 
 DOUBTFUL_MS = 1_000
 """From this estimate on, a mask is tried before the engine sees it."""
-MOST_WAITING = 4
-"""Masks that are tried or wait for it. Each keeps a thread, of which others have to be prepared too."""
+HOPELESS = 2.0
+"""By how much an estimate may be over the deadline before a mask is refused untried."""
+MOST_TRIED = 4
+"""Masks that are tried at once. Each keeps a thread, of which others have to be prepared too."""
+MOST_BYTES = 2 * 2**30
+"""Memory that one mask may take, beside what all begin with."""
+PATIENCE = 6.0
+"""How many times longer than its processor time a mask may take, where others use the processors."""
 START_SECONDS = 120
 """For the process to import XGrammar and to read the vocabulary: seconds, unless the machine is busy."""
 
@@ -52,7 +57,8 @@ class Prepared:
 class CompileDeadline:
     """Tries masks by their structural tags, and remembers the last that it has seen. Safe for threads.
 
-    `prepare` is called once, when there is something to try.
+    `prepare` is called once, before the first mask is tried. `seconds` are those of a processor: they are as
+    long on a busy machine as on an idle one.
     """
 
     def __init__(
@@ -68,10 +74,15 @@ class CompileDeadline:
         self._doubtful_ms = doubtful_ms
         self._program = program
         self._seen = Recent[bytes, str | None](size=1_024)
-        self._places = threading.BoundedSemaphore(MOST_WAITING)
-        self._turn = threading.Lock()
+        self._places = threading.BoundedSemaphore(MOST_TRIED)
+        self._starting = threading.Lock()
         self._prepared: tuple[Prepared, frozenset[str]] | None = None
         self._worker: _Worker | None = None
+
+    def start(self) -> None:
+        """Make ready to try masks. If that fails it is tried again when there is one."""
+        with self._starting:
+            self._ready()
 
     def fault(self, tag: str) -> str | None:
         """Why the engine must not be given this mask, if it must not. Raises `CompileBusyError`."""
@@ -81,7 +92,7 @@ class CompileDeadline:
         """End the process, if one runs, whatever it is doing."""
         worker, self._worker = self._worker, None
         if worker is not None:
-            worker.kill()
+            worker.close()
 
     def _find(self, tag: str) -> str | None:
         if estimate(tag) < self._doubtful_ms:
@@ -89,73 +100,112 @@ class CompileDeadline:
         if not self._places.acquire(blocking=False):
             raise CompileBusyError
         try:
-            with self._turn:
-                return self._try(tag)
+            return self._try(tag)
         finally:
             self._places.release()
 
     def _try(self, tag: str) -> str | None:
+        with self._starting:
+            known = self._known()
+        cost = estimate(tag, known)
+        if cost < self._doubtful_ms:
+            return None
+        too_long = f"takes longer than {self._seconds:g} s to compile, or more memory than there is"
+        if cost > HOPELESS * self._seconds * 1_000:
+            return too_long
+        with self._starting:
+            worker = self._ready()
+        if worker is None:
+            raise CompileBusyError
+        try:
+            fault = worker.ask({"tag": tag, "seconds": self._seconds, "bytes": MOST_BYTES}, self._patience)
+        except _LostError:
+            return too_long
+        return None if fault is None else f"cannot be compiled: {fault}"
+
+    @property
+    def _patience(self) -> float:
+        """Seconds in which the system has either let a child end, or ended it."""
+        return PATIENCE * self._seconds + PATIENCE
+
+    def _known(self) -> frozenset[str]:
         if self._prepared is None:
             prepared = self._prepare()
             self._prepared = prepared, shapes(prepared.warm_up)
-        prepared, known = self._prepared
-        if estimate(tag, known) < self._doubtful_ms:
-            return None
-        try:
-            self._worker = self._worker or _Worker(self._program, prepared)
-            fault = self._worker.ask(tag, self._seconds)
-        except _LostError:
+        return self._prepared[1]
+
+    def _ready(self) -> "_Worker | None":
+        """The process, started anew if there is none; None if it does not come up."""
+        self._known()
+        if self._worker is not None and not self._worker.is_running:
             self.close()
-            return f"takes longer than {self._seconds:g} s to compile, or more memory than there is"
-        return None if fault is None else f"cannot be compiled: {fault}"
+        if self._worker is None and self._prepared is not None:
+            worker = _Worker(self._program)
+            prepared = self._prepared[0]
+            try:
+                worker.ask({"vocabulary": prepared.vocabulary, "warm_up": prepared.warm_up}, START_SECONDS)
+            except (_LostError, CompileBusyError):
+                worker.close()
+                return None
+            self._worker = worker
+        return self._worker
 
 
 class _LostError(Exception):
-    """The process has not answered in time, or is gone."""
+    """Who was asked is gone, and has not answered."""
 
 
 class _Worker:
-    """One process, which answers a line with a line. Not safe for threads, but for `kill`."""
+    """One process, which answers each question by a child. Safe for threads."""
 
-    def __init__(self, program: Path, prepared: Prepared) -> None:
-        self._process = subprocess.Popen(  # noqa: S603 - our own file
-            # -P: the folder of the program is not where its imports are looked for.
-            [sys.executable, "-P", str(program)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-        try:
-            self.ask(prepared.vocabulary, START_SECONDS)
-            self.ask(prepared.warm_up, START_SECONDS)
-        except _LostError:
-            self.kill()
-            raise
+    def __init__(self, program: Path) -> None:
+        self._control, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(  # noqa: S603 - our own file
+                # -P: the folder of the program is not where its imports are looked for.
+                [sys.executable, "-P", str(program)],
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
 
-    def ask(self, line: str, seconds: float) -> str | None:
-        """Raises `_LostError`."""
-        stdin, stdout = self._process.stdin, self._process.stdout
-        if stdin is None or stdout is None:
+    @property
+    def is_running(self) -> bool:
+        return self._process.poll() is None
+
+    def ask(self, question: dict[str, Any], seconds: float) -> str | None:
+        """Raises `_LostError`, and `CompileBusyError` if there is no answer after so many seconds."""
+        ours, theirs = socket.socketpair()
+        with ours:
+            try:
+                with theirs:
+                    socket.send_fds(self._control, [b"?"], [theirs.fileno()])
+                answer = _exchange(ours, json.dumps(question).encode() + b"\n", seconds)
+            except TimeoutError as error:
+                raise CompileBusyError from error
+            except OSError as error:  # the other end is closed
+                raise _LostError from error
+        if not answer.endswith(b"\n"):
             raise _LostError
-        until = time.monotonic() + seconds
-        try:
-            stdin.write(line.encode() + b"\n")
-            stdin.flush()
-        except (OSError, ValueError) as error:  # the pipe is broken, or closed
-            raise _LostError from error
-        answer = b""
-        while not answer.endswith(b"\n"):
-            ready, _, _ = select.select([stdout], [], [], max(until - time.monotonic(), 0))
-            piece = os.read(stdout.fileno(), 65_536) if ready else b""
-            if not piece:
-                raise _LostError
-            answer += piece
         return cast("str | None", json.loads(answer)["fault"])
 
-    def kill(self) -> None:
+    def close(self) -> None:
+        """The process ends; a child that is at work ends when its time is over."""
+        self._control.close()
         self._process.kill()
         self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                with contextlib.suppress(OSError):
-                    pipe.close()
+
+
+def _exchange(end: socket.socket, line: bytes, seconds: float) -> bytes:
+    """Send a line, and read what comes back until the other side is closed, or the line is complete."""
+    until = time.monotonic() + seconds
+    end.settimeout(seconds)
+    end.sendall(line)
+    answer = b""
+    while not answer.endswith(b"\n"):
+        end.settimeout(max(until - time.monotonic(), 0.001))
+        piece = end.recv(65_536)
+        if not piece:
+            break
+        answer += piece
+    return answer

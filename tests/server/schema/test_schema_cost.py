@@ -40,6 +40,12 @@ CHEAP = [
     choices(5_000),
     tag(type="const_string", value="[^a]{9}" * 1_000),
     chain(10),
+    pattern("([a-z]{1,100}-){1,99}"),
+    grammar('root ::= "[" item{1,1000} "]"', 'item ::= "0" | "1"'),
+    grammar(
+        *(f'r{n} ::= "key{n}" r{n - 1} | r{n - 1}' for n in range(1, 300)), 'r0 ::= "e"', "root ::= r299"
+    ),
+    grammar("root ::= " + " | ".join(f'"{number * 1.5}"' for number in range(5_000))),
     grammar(r'root ::= "\"" [^"\\]{0,10} "\""'),
 ]
 """What took less than half a second."""
@@ -49,6 +55,14 @@ COSTLY = [
     chain(200),
     grammar(r'root ::= "\"" [^"\\]{0,100} "\""'),
     tag(type="json_schema", json_schema={"enum": list(range(20_000))}),
+    grammar(
+        "root ::= " + " | ".join(f'"{number:06}{"abcdefghij"[number % 10] * 44}"' for number in range(5_000))
+    ),
+    grammar(f'root ::= "{"x" * 100_000}"'),
+    pattern("x" * 100_000),
+    grammar(
+        *(f'r{n} ::= "key{n}" r{n - 1} | r{n - 1}' for n in range(1, 2_000)), 'r0 ::= "end"', "root ::= r1999"
+    ),
 ]
 """What took two seconds or more."""
 

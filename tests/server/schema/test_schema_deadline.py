@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from server.schema.deadline import MOST_WAITING, CompileBusyError, CompileDeadline, Prepared
+from server.schema.deadline import MOST_TRIED, CompileBusyError, CompileDeadline, Prepared
 from server.schema.trial import byte_tokens
 
 FAKE = Path(__file__).with_name("fake_compiler.py")
@@ -63,24 +63,55 @@ def test_a_doubtful_mask_that_compiles_in_time_passes(made: Made) -> None:
     ]
 
 
-@pytest.mark.parametrize(("word", "seconds"), [("hang", 1), ("die", LONG)])
-def test_a_process_that_does_not_answer_is_replaced(made: Made, word: str, seconds: float) -> None:
-    """Because it takes too long, or is gone: its mask is refused, and the next is tried anew."""
+@pytest.mark.parametrize(("word", "seconds"), [("hang", 0.2), ("die", LONG), ("eat", LONG)])
+def test_a_mask_that_takes_too_much_is_refused(made: Made, word: str, seconds: float) -> None:
+    """Of time or memory, or ends its process: the next is tried as if nothing had been."""
     deadline = made(seconds=seconds)
 
     fault = deadline.fault(tag(word))
-    deadline._seconds = LONG
 
-    assert fault == f"takes longer than {seconds} s to compile, or more memory than there is"
+    assert fault == f"takes longer than {seconds:g} s to compile, or more memory than there is"
     assert deadline.fault(tag("a")) is None
-    assert deadline.fault(tag(word)) == fault  # remembered
+    assert deadline.fault(tag(word)) == fault
+
+
+def test_a_mask_that_gets_no_processor_is_not_at_fault(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server is busy, which it says, and does not remember it of the mask."""
+    monkeypatch.setattr("server.schema.deadline.PATIENCE", 0.1)
+    deadline = made(seconds=1)
+
+    with pytest.raises(CompileBusyError):
+        deadline.fault(tag("sleep"))
+    assert deadline.fault(tag("a")) is None
+
+
+def test_a_process_that_is_gone_is_started_again(made: Made) -> None:
+    """Whoever ended it."""
+    deadline = made()
+    deadline.start()
+    worker = deadline._worker
+    assert worker is not None
+    worker._process.kill()
+    worker._process.wait()
+
+    assert deadline.fault(tag("wrong")) == "cannot be compiled: no such rule"
+
+
+def test_what_is_hopeless_is_not_even_tried() -> None:
+    """By an estimate that is many times the deadline."""
+    deadline = CompileDeadline(prepare, seconds=0.001, doubtful_ms=0, program=Path("/nowhere"))
+
+    fault = deadline.fault(tag('" [^a]{1,9999} "'))
+
+    assert "takes longer than 0.001 s" in str(fault)
 
 
 def test_a_process_that_cannot_be_prepared_refuses(made: Made) -> None:
     """Rather than to let a mask through untried."""
     deadline = made(lambda: Prepared("die", tag("warm")))
 
-    assert "takes longer" in str(deadline.fault(tag("a")))
+    with pytest.raises(CompileBusyError):
+        deadline.fault(tag("a"))
 
 
 def test_a_cheap_mask_starts_no_process() -> None:
@@ -109,10 +140,10 @@ def test_only_a_few_wait_for_their_turn(made: Made) -> None:
             answers.append("busy")
             go_on.set()
 
-    threads = [threading.Thread(target=ask, args=(f"a{number}",)) for number in range(MOST_WAITING + 1)]
+    threads = [threading.Thread(target=ask, args=(f"a{number}",)) for number in range(MOST_TRIED + 1)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
 
-    assert answers == ["busy"] + [None] * MOST_WAITING
+    assert answers == ["busy"] + [None] * MOST_TRIED
