@@ -34,6 +34,8 @@ from server.schema.formats import CHECKED, FORMATS
 _COUNTED = (16, 1)
 """Repeats that a pattern may still count when it has to be widened, tried in this order."""
 _WIDE = 1_000
+MAX_TOGETHER = 8
+"""Limits that are met all at once; more are met one after the other, which takes fewer steps."""
 _ORDER: tuple[type[Limit], ...] = (
     *(IsOneOf, IsNoneOf, HasFormat, Matches, MatchesNot, LongerOrEqual, ShorterOrEqual),
     *(AtLeast, AtMost, NotWhole, Not, MultipleOf),
@@ -189,7 +191,9 @@ def _notation(
 
 
 def _together(base: Table, ways: Sequence[Sequence[_Held]], room: _Room) -> _Fit | None:
-    """All limits in the best way, if they fit."""
+    """All limits in the best way, if they fit and are not too many to be tried at once."""
+    if len(ways) > MAX_TOGETHER:
+        return None
     best = tuple(way[0] for way in ways)
     try:
         table = meet([base, *(held.table for held in best)], limit=room.reached)

@@ -14,6 +14,10 @@ from server.schema.automata.limits import TooLarge
 
 NOWHERE = -1
 """In a row: no text of the language goes on like this."""
+MAX_STEPS = 600_000
+"""Steps in which automata are met; a processor takes a tenth of a second."""
+LEAST_MET = 200
+"""Combinations of states that are tried however many steps each takes."""
 
 Place = TypeVar("Place", bound=Hashable)
 
@@ -64,13 +68,17 @@ def explore(
 
 
 def meet(tables: Sequence[Table], *, limit: int) -> Table:
-    """The texts of all the tables; raises `TooLarge` if more than `limit` combinations of states are met."""
+    """The texts of all the tables; raises `TooLarge` if more than `limit` combinations of states are met.
+
+    Of many tables, or of many classes of characters, fewer are tried: each costs a step for each of them.
+    """
     if len(tables) == 1:
         return tables[0]
     classes, places = refine([table.classes for table in tables])
     if any(table.is_empty for table in tables):
         return Table(classes, (), ())
     columns = list(zip(*places, strict=True))
+    limit = min(limit, max(MAX_STEPS // (len(tables) * len(classes)), LEAST_MET))
     rows = [
         [[row[place] for place in column] for row in table.rows]
         for table, column in zip(tables, columns, strict=True)

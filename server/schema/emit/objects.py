@@ -14,8 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from parsers.spelling import Members
-from server.schema.emit.ebnf import Expression, Rule, alternatives, fixed, sequence
+from server.schema.emit.ebnf import Expression, Rule, alternatives, fixed, sequence, written
 from server.schema.emit.rules import Rules
+
+MAX_PARTS = 64
+"""Parts of what follows a member, before they are a rule of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,4 +117,9 @@ class ObjectRules:
         return min(count + 1, self._last_count)
 
     def _followed(self, member: Expression, rest: Expression | None) -> Expression | None:
-        return None if rest is None else sequence(member, rest)
+        if rest is None:
+            return None
+        if len(rest) > MAX_PARTS:
+            # Or each of many required members would be copied with all behind it.
+            rest = (Rule(self._rules.shared(written(rest))),)
+        return sequence(member, rest)

@@ -22,6 +22,7 @@ MAX_NESTED = 4
 """Choices within branches that are left undecided one by one."""
 MAX_CLASHES = 400
 """Pairs of branches of a `oneOf` that a value may fit both of, and that are kept apart."""
+GIVEN_UP = "too many combinations with other choices"
 
 
 class Judge(Protocol):
@@ -58,7 +59,7 @@ class _Spread:
             return
         choice, rest = conjunction.choices[0], conjunction.without_choice()
         if choice.place in self.given_up or (self.everything and decided):
-            self._go_on(rest, (Widened(choice.place, "too many combinations with other choices"),), decided)
+            self._go_on(rest, (Widened(choice.place, GIVEN_UP),), decided)
             return
         for branch in self._branches(choice, rest):
             self.steps += 1
@@ -102,7 +103,10 @@ def spell_out(conjunction: Conjunction, judge: Judge) -> list[Conjunction]:
         everything = len(nested) > MAX_NESTED
         spread = _Spread(judge, frozenset(given_up), frozenset(overlooked), everything=everything)
         try:
-            spread.decide(conjunction, 0)
+            # At once, and not behind each way to decide the others.
+            base = conjunction.leaving({place: Widened(place, GIVEN_UP) for place in given_up})
+            if base is not None:
+                spread.decide(base, 0)
         except _TooManyError as error:
             exclusive = {choice.place for choice in conjunction.choices if choice.exclusive} - overlooked
             if exclusive:

@@ -6,8 +6,8 @@ conjunction.kinds      # frozenset({"object"})
 conjunction.choices    # what is still to be decided: the branches of anyOf, oneOf, if …
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from server.schema.normal.facts import (
@@ -24,6 +24,8 @@ from server.schema.normal.facts import (
     Lacks,
     Member,
     Opened,
+    Place,
+    Widened,
 )
 
 
@@ -105,6 +107,14 @@ class Conjunction:
             set(self._seen),
             set(self._signs),
         )
+
+    def leaving(self, widened: Mapping[Place, Widened]) -> "Conjunction | None":
+        """The conjunction with some of its choices undecided."""
+        left = [widened[choice.place] for choice in self.choices if choice.place in widened]
+        if not left:
+            return self
+        rest = replace(self, choices=tuple(c for c in self.choices if c.place not in widened))
+        return rest.extended(left)
 
     def _take(self, member: Member) -> Opened | None:
         """Take a member in; what it comes to beside facts is returned. None: a contradiction."""

@@ -10,6 +10,7 @@ within itself becomes a reference, and one that stands in many places is made on
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from server.schema.automata.automaton import Automaton
 from server.schema.automata.languages import Languages
@@ -219,7 +220,9 @@ class Normaliser:
         """Those of the pairs that have a value in common, as far as can be told."""
         wanted = {index for pair in pairs for index in pair}
         nodes = {index: self.node(branches[index], Account("#")) for index in wanted}
-        return {(i, j) for i, j in pairs if not self._differ(nodes[i], nodes[j])}
+        found = ((i, j) for i, j in sorted(pairs) if not self._differ(nodes[i], nodes[j]))
+        # If they are more, they are not looked at one by one.
+        return set(islice(found, MAX_CLASHES + 1))
 
     def _differ(self, one: Node | None, other: Node | None) -> bool:
         return one is None or other is None or are_disjoint(one, other, self)

@@ -18,6 +18,7 @@ from server.schema.automata.table import (
     minimise,
     table_of,
 )
+from server.schema.automata.texts import at_least, at_most
 
 CLASSES = classes_of([single("a"), single("b")])
 COLUMNS = {charset[0][0]: place for place, charset in enumerate(CLASSES)}
@@ -130,6 +131,15 @@ def test_states_are_numbered_as_they_are_first_visited() -> None:
 
     assert made is not None
     assert [target for _, target in made.states[0].moves] == [0, 1, 2]
+
+
+def test_many_tables_are_met_in_fewer_combinations() -> None:
+    """Each combination takes a step for each of them, and what takes too many is given up."""
+    counters = [at_most(length) for length in range(30, 70)]
+
+    assert meet(counters, limit=6_000) == counters[0]
+    with pytest.raises(TooLarge):
+        meet([at_least(300)] * 3_000, limit=6_000)
 
 
 def test_exploring_ends_at_its_limit() -> None:
