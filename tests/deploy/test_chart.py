@@ -11,6 +11,7 @@ from scripts.deploy.files import CHART, DASHBOARD, ROOT, RULES, read_yaml
 from scripts.deploy.manifests import digest, manifest_of, sources
 from scripts.deploy.metric_names import asked, series
 from server.api.ops import router
+from server.engine.vllm import STOP_SECONDS
 from server.settings import Settings, specs
 from server.sources import load
 
@@ -104,12 +105,12 @@ def test_probes_ask_for_paths_that_exist(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_pods_are_not_killed_before_they_are_drained(name: str) -> None:
-    """The wait before SIGTERM and the drain both fit into the grace period."""
+    """The wait before SIGTERM, the drain and the end of the engine fit into the grace period."""
     [_, seconds] = container(name)["lifecycle"]["preStop"]["exec"]["command"]
     drain = int(environment(name)["STRICTCALL_DRAIN_SECONDS"])
 
     assert drain == Settings().drain_seconds
-    assert pod(name)["spec"]["terminationGracePeriodSeconds"] > int(seconds) + drain
+    assert pod(name)["spec"]["terminationGracePeriodSeconds"] > int(seconds) + drain + STOP_SECONDS
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -9,6 +9,7 @@ import pytest
 
 from scripts.check_lock import read_lock
 from scripts.deploy.files import COMPOSE, DOCKERFILE, ROOT, read_yaml, stages, variables
+from server.engine.vllm import STOP_SECONDS
 from server.settings import Settings, specs, variable
 
 STAGES = stages(DOCKERFILE.read_text("utf-8"))
@@ -117,10 +118,10 @@ def test_compose_builds_each_image_under_its_profile(name: str) -> None:
 
 @pytest.mark.parametrize("name", RUN_TIME)
 def test_compose_waits_for_the_drain(name: str) -> None:
-    """Running requests may end before the container is killed."""
+    """Running requests, and then the engine, may end before the container is killed."""
     grace = str(service(name)["stop_grace_period"])
 
-    assert int(grace.removesuffix("s")) > Settings().drain_seconds
+    assert int(grace.removesuffix("s")) > Settings().drain_seconds + STOP_SECONDS
 
 
 @pytest.mark.parametrize("name", RUN_TIME)
@@ -138,3 +139,11 @@ def test_compose_listens_on_this_machine_only() -> None:
     ports = [port for each in read_yaml(COMPOSE)["services"].values() for port in each["ports"]]
 
     assert [port for port in ports if not port.startswith(("127.0.0.1:", "${BIND:-127.0.0.1}:"))] == []
+
+
+def test_systemd_waits_for_the_drain() -> None:
+    """Running requests, and then the engine, may end before the service is killed."""
+    unit = (ROOT / "deploy/systemd/strictcall.service").read_text("utf-8")
+    [seconds] = re.findall(r"^TimeoutStopSec=(\d+)s$", unit, re.MULTILINE)
+
+    assert int(seconds) > Settings().drain_seconds + STOP_SECONDS
