@@ -64,6 +64,8 @@ ENV PATH=/opt/strictcall/bin:$PATH \
     USER=strictcall \
     XDG_CACHE_HOME=/cache \
     HF_HOME=/cache/huggingface \
+    TORCHINDUCTOR_CACHE_DIR=/cache/torchinductor \
+    TRITON_CACHE_DIR=/cache/triton \
     STRICTCALL_HOST=0.0.0.0 \
     STRICTCALL_CACHE_DIR=/opt/strictcall/share
 WORKDIR /cache
@@ -110,6 +112,8 @@ ENV PYTHONUNBUFFERED=1 \
     USER=strictcall \
     XDG_CACHE_HOME=/cache \
     HF_HOME=/cache/huggingface \
+    TORCHINDUCTOR_CACHE_DIR=/cache/torchinductor \
+    TRITON_CACHE_DIR=/cache/triton \
     STRICTCALL_HOST=0.0.0.0
 WORKDIR /cache
 VOLUME /cache

@@ -147,3 +147,14 @@ def test_systemd_waits_for_the_drain() -> None:
     [seconds] = re.findall(r"^TimeoutStopSec=(\d+)s$", unit, re.MULTILINE)
 
     assert int(seconds) > Settings().drain_seconds + STOP_SECONDS
+
+
+@pytest.mark.parametrize("name", RUN_TIME)
+def test_what_is_compiled_goes_where_it_may_run(name: str) -> None:
+    """Docker lets nothing run from a tmpfs, which /tmp is where the file system is read-only."""
+    variables_set = dict(
+        part.split("=", 1) for value in STAGES[name].values("ENV") for part in value.split() if "=" in part
+    )
+    caches = ("HOME", "XDG_CACHE_HOME", "HF_HOME", "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")
+
+    assert [cache for cache in caches if not variables_set[cache].startswith("/cache")] == []
