@@ -50,10 +50,12 @@ docs: setup  ## Write the tables of the documentation anew from the code.
 lock: setup  ## Check the lock against pyproject.toml and against what is installed.
 	@$(PYTHON_IN) scripts/check_lock.py
 
-# Two files are there for the others, and serve.py needs what only vLLM's own server imports: it says what.
-BENCHES := $(filter-out %/reader.py %/scripted_server.py %/serve.py,$(wildcard benchmarks/*.py))
+# Some files are there for the others, serve.py needs what only vLLM's own server imports, and says what, and
+# hostile.py takes a quarter of an hour.
+APART := reader scripted_server serve hostile hostile_schemas heavy_schemas
+BENCHES := $(filter-out $(APART:%=benchmarks/%.py),$(wildcard benchmarks/*.py))
 
-bench: setup  ## Run the comparisons in benchmarks/, but for serve.py.
+bench: setup  ## Run the comparisons in benchmarks/, but for serve.py and hostile.py.
 	@set -e; for file in $(BENCHES); do echo "== $$file"; $(PYTHON_IN) "$$file" $(ARGS); done
 
 # What checks deployments is no part of the product, and has a lock and an environment of its own.

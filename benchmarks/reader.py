@@ -53,8 +53,8 @@ class Stream:
         return max((after - before for before, after in gaps), default=0.0)
 
 
-async def read_stream(origin: str, body: Mapping[str, Any]) -> Stream:
-    """Send a chat request and read all that comes back."""
+async def read_stream(origin: str, body: Mapping[str, Any], stream: Stream | None = None) -> Stream:
+    """Send a chat request and read all that comes back, into `stream` if it is given."""
     place = urlsplit(origin)
     reader, writer = await asyncio.open_connection(place.hostname, place.port, limit=PIECE)
     content = json.dumps(body).encode()
@@ -64,7 +64,7 @@ async def read_stream(origin: str, body: Mapping[str, Any]) -> Stream:
     )
     writer.write(head.encode() + content)
     await writer.drain()
-    stream = Stream()
+    stream = stream or Stream()
     while piece := await reader.read(PIECE):
         stream.add(piece)
     writer.close()
