@@ -10,6 +10,9 @@ Everything here stands on names that vLLM does not promise to keep. `check_seams
 an engine is started.
 """
 
+import os
+import sys
+import threading
 import time
 from typing import Any
 
@@ -25,6 +28,9 @@ from xgrammar import GrammarCompiler
 from server.metrics import EngineMetrics
 
 TESTED_VERSIONS = "vllm 0.32.0 and xgrammar 0.2.8"
+
+COMPILER_NICENESS = 10
+"""By how much the compiler's threads are nicer than the engine."""
 
 
 class SeamError(Exception):
@@ -43,6 +49,7 @@ class TimedXgrammarBackend(XgrammarBackend):
         stop_token_ids: set[int] | None = None,
     ) -> StructuredOutputGrammar:
         metrics = self.engine_metrics
+        make_way()
         size = self.compiler.get_cache_size_bytes()
         with metrics.grammar_compile_seconds.time():
             grammar = super().compile_grammar(request_type, grammar_spec, stop_token_ids)
@@ -53,6 +60,18 @@ class TimedXgrammarBackend(XgrammarBackend):
         else:
             metrics.grammar_cache_misses.inc()
         return grammar
+
+
+def make_way() -> None:
+    """Let a thread of the compiler's pool leave the processors to those that compute and pass on tokens.
+
+    A mask may take a second to compile, on as many threads as it likes; they are all as nice as this one.
+    """
+    if sys.platform != "linux" or threading.current_thread() is threading.main_thread():
+        return  # elsewhere only a whole process can be nice
+    niceness = os.getpriority(os.PRIO_PROCESS, os.getpid()) + COMPILER_NICENESS
+    if os.getpriority(os.PRIO_PROCESS, threading.get_native_id()) < niceness:
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), niceness)
 
 
 class TimedMasks:
