@@ -24,6 +24,9 @@ MAX_FORM_LENGTH = 32_768
 """Characters of a form as JSON. The engine compiles one grammar at a time, for everybody, and cannot be
 told to stop: a literal of this length takes it a fraction of a second, one of a megabyte took minutes."""
 
+MAX_FORM_DEPTH = 64
+"""Levels of arrays and objects in a structural tag; vLLM takes no more."""
+
 ORIGIN = re.compile(r"^\[[0-9:]+\] \S+:\d+: ")
 """The time and the place in XGrammar's own source that its messages begin with."""
 
@@ -37,6 +40,11 @@ def checked_form(form: Form) -> Format:
     if len(tag) > MAX_FORM_LENGTH:
         message = f"Invalid '{param}': it is too long. At most {MAX_FORM_LENGTH} characters can be a mask."
         raise ApiError(Code.STRING_TOO_LONG, message, param)
+    if _is_deep(answer_format):
+        message = (
+            f"Invalid '{param}': it is nested too deeply. At most {MAX_FORM_DEPTH} levels can be a mask."
+        )
+        raise ApiError(Code.INVALID_VALUE, message, param)
     try:
         dead = has_dead_end(xgrammar.Grammar.from_structural_tag(tag))
         possible = _can_begin(tag)
@@ -81,6 +89,14 @@ def _format(form: Form) -> tuple[str, Format]:
             return "structured_outputs.grammar", {"type": "grammar", "grammar": ebnf}
         case Tagged(tag):
             return "structured_outputs.structural_tag", tag.get("format", tag)
+
+
+def _is_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(MAX_FORM_DEPTH):
+        inner = [one.values() if isinstance(one, Mapping) else one for one in level]
+        level = [one for values in inner for one in values if isinstance(one, Mapping | list)]
+    return bool(level)
 
 
 def _can_begin(tag: str) -> bool:

@@ -120,6 +120,13 @@ async def test_tools_and_a_format_give_calls_or_an_answer_in_the_format(
                 jsonschema_rs.validate(CITY, json.loads(content))
 
 
+def deep(levels: int) -> dict[str, Any]:
+    form: dict[str, Any] = {"type": "any_text"}
+    for _ in range(levels):
+        form = {"type": "sequence", "elements": [form]}
+    return form
+
+
 SCHEMA_PATH = "response_format.json_schema.schema"
 REFUSED = [
     pytest.param({"structured_outputs": {"regex": "([a-z"}}, "structured_outputs.regex", id="regex"),
@@ -142,6 +149,11 @@ REFUSED = [
         },
         "structured_outputs.structural_tag",
         id="schema-in-tag",
+    ),
+    pytest.param(
+        {"structured_outputs": {"structural_tag": {"format": deep(90)}}},
+        "structured_outputs.structural_tag",
+        id="deep-tag",
     ),
     pytest.param({"structured_outputs": {"choice": []}}, "structured_outputs.choice", id="no-choice"),
     pytest.param({"structured_outputs": {"json": {"type": "strin"}}}, "structured_outputs.json", id="json"),
