@@ -33,11 +33,16 @@ OPTIONS: Mapping[str, Any] = {
 }
 """Set for every engine: another backend, once chosen, would serve every later request and lacks our tags."""
 
+LONG_PREFILL = 256
+"""Tokens of one prompt that a step reads on a CPU, where they take some tenths of a second."""
+
 CPU_OPTIONS: Mapping[str, Any] = {
     "enforce_eager": True,  # compiling costs a minute at start, and has given wrong text
     "max_num_seqs": 32,
     "kv_cache_memory_bytes": 2 * GIB,  # vLLM's own default is a share of all memory
     "worker_cls": "server.engine.worker.StrictcallCPUWorker",
+    # A prompt of thousands of tokens is read in pieces if others are waiting for their next token.
+    "long_prefill_token_threshold": LONG_PREFILL,
 }
 """What vLLM is given on a CPU unless the user says otherwise."""
 
@@ -60,6 +65,14 @@ def cpu_options() -> dict[str, Any]:
     able = cpu.get_capabilities()
     lacks_bf16 = able["architecture"] == "x86_64" and not able["avx512_bf16"]
     return {**CPU_OPTIONS, **({"dtype": "float32"} if lacks_bf16 else {})}
+
+
+def fitting(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options, with no prompt read in pieces that are longer than the context, which vLLM refuses."""
+    piece, context = options.get("long_prefill_token_threshold"), options.get("max_model_len")
+    if isinstance(piece, int) and isinstance(context, int) and 0 < context < piece:
+        return {**options, "long_prefill_token_threshold": context}
+    return dict(options)
 
 
 class VllmEngine:
@@ -113,7 +126,7 @@ class VllmEngine:
         try:
             check_seams()
             check_planning_seams()
-            arguments = vllm.AsyncEngineArgs(model=model, **{**defaults, **options})
+            arguments = vllm.AsyncEngineArgs(model=model, **fitting({**defaults, **options}))
             config = arguments.create_engine_config()
             undrafted = obstacle(config)
             drafts = draft_forced_tokens and not undrafted

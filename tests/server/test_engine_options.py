@@ -3,7 +3,7 @@
 import pytest
 from torch import cpu
 
-from server.engine.vllm import CPU_OPTIONS, cpu_options
+from server.engine.vllm import CPU_OPTIONS, LONG_PREFILL, cpu_options, fitting
 
 
 @pytest.mark.parametrize(
@@ -22,3 +22,11 @@ def test_float32_is_the_default_only_where_bfloat16_would_be_slow(
     monkeypatch.setattr(cpu, "get_capabilities", lambda: able)
 
     assert cpu_options() == {**CPU_OPTIONS, **({"dtype": dtype} if dtype else {})}
+
+
+@pytest.mark.parametrize(("context", "piece"), [(None, LONG_PREFILL), (4_096, LONG_PREFILL), (128, 128)])
+def test_no_prompt_is_read_in_pieces_longer_than_the_context(context: int | None, piece: int) -> None:
+    """With a smaller context vLLM would not start."""
+    options = {**CPU_OPTIONS, **({"max_model_len": context} if context else {})}
+
+    assert fitting(options)["long_prefill_token_threshold"] == piece
