@@ -9,6 +9,10 @@
 The schemas are those of `tool_schemas.py`. Ours is the whole way from the schema to the compiled mask:
 `of these, planned` is the part in Python. XGrammar's is its converter, with the same fixed white space. An
 output that a mask blocks is one that its schema allows. The masks are compiled on one thread.
+
+With `--engine` they are made as the engine makes them: within the structural tag of a required call, by a
+compiler with vLLM's eight threads and its cache; and by one whose cache is so small that other schemas have
+driven out what was compiled first. CPU seconds are those of all threads.
 """
 
 import argparse
@@ -25,6 +29,8 @@ from tokenizers import Tokenizer
 from tool_schemas import OUTPUTS, Schema, tools
 from transformers import AutoTokenizer
 
+from parsers.families.hermes import HERMES
+from parsers.grammar import CallableTool
 from server.default_model import prepare
 from server.forms import compact_tag
 from server.schema.plan import Root, SchemaPlanner
@@ -52,6 +58,16 @@ class Row:
     grammar_bytes: Figures
 
 
+NAME = "f"
+ENGINE_THREADS = 8
+ENGINE_CACHE = 512 * 2**20
+"""What vLLM gives its compiler."""
+SMALL_CACHE = 32 * 2**20
+"""Less than the warm-up takes."""
+OTHERS = 100
+"""Schemas that are compiled before those that are measured; the first ones of `tools` are left to those."""
+
+
 def figures(values: Sequence[float]) -> Figures:
     return Figures(*(float(value) for value in np.percentile(values, [50, 95, 99, 100])))
 
@@ -63,8 +79,12 @@ Plan = Callable[[Schema], dict[str, Any]]
 class Masks:
     """One way to make masks, with a compiler of its own."""
 
-    def __init__(self, tokens: xgrammar.TokenizerInfo, plan: Plan) -> None:
-        self._compiler = xgrammar.GrammarCompiler(tokens, max_threads=1, cache_enabled=True)
+    def __init__(
+        self, tokens: xgrammar.TokenizerInfo, plan: Plan, *, threads: int = 1, cache_bytes: int = -1
+    ) -> None:
+        self._compiler = xgrammar.GrammarCompiler(
+            tokens, max_threads=threads, cache_enabled=True, cache_limit_bytes=cache_bytes
+        )
         self._vocabulary = tokens.vocab_size
         self._plan = plan
 
@@ -114,6 +134,35 @@ def ours() -> Plan:
     return lambda schema: dict(planner.plan(schema, closed=True, root=Root.OBJECT).format)
 
 
+def in_call() -> Plan:
+    """As a server asks for it: the arguments of the one call that the answer must be."""
+    plan = ours()
+
+    def planned(schema: Schema) -> dict[str, Any]:
+        tools = [CallableTool(NAME, plan(schema))]
+        tag = HERMES.structural_tag(tools, at_least=1, at_most=1, answer=None, opens_reasoning=False)
+        return dict(tag["format"])
+
+    return planned
+
+
+def called(made: Sequence[tuple[Schema, list[str]]]) -> list[tuple[Schema, list[str]]]:
+    """The outputs as calls."""
+    return [
+        (schema, [HERMES.write_calls([(NAME, json.loads(output))]) for output in outputs])
+        for schema, outputs in made
+    ]
+
+
+def evicted(tokens: xgrammar.TokenizerInfo) -> Masks:
+    """A warmed compiler that has compiled more than it can keep."""
+    masks = Masks(tokens, in_call(), threads=ENGINE_THREADS, cache_bytes=SMALL_CACHE)
+    warm(masks)
+    for schema, _ in tools(2 * OTHERS)[OTHERS:]:
+        masks.compile(schema)
+    return masks
+
+
 def xgrammars(schema: Schema) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": schema, "any_whitespace": False}
 
@@ -141,6 +190,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     options.add_argument("--tokenizer", type=Path, help="a folder; the default model's if not given")
     options.add_argument("--schemas", type=int, default=50)
+    options.add_argument("--engine", action="store_true", help="make the masks as the engine makes them")
     options.add_argument("--json", type=Path, help="also write the figures to this file")
     given = options.parse_args()
     folder = given.tokenizer or prepare(default_cache() / "models", print)
@@ -154,12 +204,18 @@ def main() -> None:
     )
     warmed = Masks(tokens, ours())
     seconds, size = warm(warmed), warmed.cache_bytes
-    rows = []
-    for name, masks in (
+    ways = [
         ("ours, warmed", warmed),
         ("ours, not warmed", Masks(tokens, ours())),
         ("XGrammar's converter", Masks(tokens, xgrammars)),
-    ):
+    ]
+    if given.engine:
+        made = called(made)
+        engine = Masks(tokens, in_call(), threads=ENGINE_THREADS, cache_bytes=ENGINE_CACHE)
+        warm(engine)
+        ways = [("in calls, warmed", engine), ("in calls, evicted", evicted(tokens))]
+    rows = []
+    for name, masks in ways:
         rows.append(measure(name, masks, made, tokenizer))
         print_row(rows[-1])
     print(f"The warm-up takes {seconds:.1f} CPU s once, and {size / 1e6:.1f} MB of the compiler's cache.")
