@@ -64,7 +64,7 @@ def warm_up_tag(planner: SchemaPlanner, spelling: Spelling = JSON) -> str:
 
 
 def check_form(form: AnswerFormat, limits: SchemaLimits, deadline: CompileDeadline) -> None:
-    """Raise `ApiError` for a form of the client's own that would take too long to be read, or compiled."""
+    """Raise `ApiError` for a form of the client's own that is too large to be read, or to be compiled."""
     match form:
         case OneOf() | Tagged():
             text = ""

@@ -35,16 +35,8 @@ Form = OneOf | Matching | Grammar | Tagged
 
 def checked_form(form: Form) -> Format:
     """Return the form as a structural tag format. Raises `ApiError` (400) that names the field at fault."""
-    param, answer_format = _format(form)
-    tag = compact_tag(answer_format)
-    if len(tag) > MAX_FORM_LENGTH:
-        message = f"Invalid '{param}': it is too long. At most {MAX_FORM_LENGTH} characters can be a mask."
-        raise ApiError(Code.STRING_TOO_LONG, message, param)
-    if _is_deep(answer_format):
-        message = (
-            f"Invalid '{param}': it is nested too deeply. At most {MAX_FORM_DEPTH} levels can be a mask."
-        )
-        raise ApiError(Code.INVALID_VALUE, message, param)
+    param, tag = form_tag(form)
+    answer_format = _format(form)[1]
     try:
         dead = has_dead_end(xgrammar.Grammar.from_structural_tag(tag))
         possible = _can_begin(tag)
@@ -73,9 +65,18 @@ def compact_tag(answer_format: Format) -> str:
 
 
 def form_tag(form: Form) -> tuple[str, str]:
-    """The field that a form stands in, and its structural tag."""
+    """The field that a form stands in, and its structural tag. Raises `ApiError` if it is too large."""
     param, answer_format = _format(form)
-    return param, compact_tag(answer_format)
+    tag = compact_tag(answer_format)
+    if len(tag) > MAX_FORM_LENGTH:
+        message = f"Invalid '{param}': it is too long. At most {MAX_FORM_LENGTH} characters can be a mask."
+        raise ApiError(Code.STRING_TOO_LONG, message, param)
+    if _is_deep(answer_format):
+        message = (
+            f"Invalid '{param}': it is nested too deeply. At most {MAX_FORM_DEPTH} levels can be a mask."
+        )
+        raise ApiError(Code.INVALID_VALUE, message, param)
+    return param, tag
 
 
 def _format(form: Form) -> tuple[str, Format]:

@@ -144,6 +144,30 @@ def test_counts_within_counts_are_refused_untried(form: AnswerFormat, param: str
     assert "--schema-limit pattern_repeats=" in error.message
 
 
+DEEP: dict[str, Any] = {"type": "any_text"}
+for _ in range(70):
+    DEEP = {"type": "sequence", "elements": [DEEP]}
+
+
+@pytest.mark.parametrize(
+    ("form", "words"),
+    [
+        (Matching("a" * 40_000), "too long"),
+        (OneOf(tuple(str(number) for number in range(9_000))), "too long"),
+        (Tagged({"format": DEEP}), "nested too deeply"),
+    ],
+    ids=["regex", "choices", "tag"],
+)
+def test_what_is_too_large_is_refused_untried(form: AnswerFormat, words: str) -> None:
+    """It would be refused later all the same."""
+    deadline = Doubting()
+
+    error = refusal(deadline, form=form)
+
+    assert error is not None
+    assert (words in error.message, deadline.asked) == (True, [])
+
+
 def test_a_server_that_is_busy_compiling_says_so() -> None:
     """It is the server's state and not the client's fault, so SDKs try again."""
     error = refusal(Doubting(busy=True), strict("f", SMALL))
