@@ -33,7 +33,7 @@ OPTIONS: Mapping[str, Any] = {
 }
 """Set for every engine: another backend, once chosen, would serve every later request and lacks our tags."""
 
-LONG_PREFILL = 256
+LONG_PREFILL = 128
 """Tokens of one prompt that a step reads on a CPU, where they take some tenths of a second."""
 
 CPU_OPTIONS: Mapping[str, Any] = {
