@@ -133,7 +133,7 @@ async def _server(running: RunningEngine) -> AsyncIterator[RunningServer]:
         model_names=(MODEL,),
         created=1,
     )
-    # The fixture of the engine closes it, and not the application.
+    # The fixtures close the engine and the deadline, and not the application.
     config = uvicorn.Config(create_app(context), lifespan="off", log_level="warning", ws="none")
     with socket.create_server(("127.0.0.1", 0)) as listener:
         uvicorn_server = uvicorn.Server(config)
@@ -146,6 +146,7 @@ async def _server(running: RunningEngine) -> AsyncIterator[RunningServer]:
             yield RunningServer(context, f"{origin}/v1", sdk, http)
         uvicorn_server.should_exit = True
         await serving
+    context.deadline.close()
 
 
 @pytest.fixture(scope="session", name="base_url")
