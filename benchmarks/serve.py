@@ -42,6 +42,8 @@ from server.commands.bench import counts, followed, workload_names
 from server.default_model import prepare
 from server.engine.vllm import cpu_options
 from server.settings import default_cache
+from server.template import ChatTemplate, default_system_prompt
+from server.vocabulary import Vocabulary
 
 ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS = 400
@@ -163,6 +165,16 @@ def peer(model: str, flags: Sequence[str], options: argparse.Namespace, scratch:
     return Server("vllm", command, "/health", os.pathsep.join(str(path) for path in paths if path))
 
 
+def our_template(model: str, scratch: Path) -> Path:
+    """The template that the default model is served with here, as its own knows no tools."""
+    own = ChatTemplate(Vocabulary.load(model).chat_template or "", origin=model)
+    system = json.dumps(default_system_prompt(own))
+    path = scratch / "template.jinja"
+    text = (ROOT / "templates" / "hermes.jinja").read_text(encoding="utf-8")
+    path.write_text(f"{{%- set default_system_prompt = {system} %}}\n{text}", encoding="utf-8")
+    return path
+
+
 def named_vllm(python: str, scratch: Path) -> Path | None:
     """A directory that tells the version of `vllm` where its CPU wheel, named otherwise, does not.
 
@@ -221,8 +233,6 @@ def parse() -> argparse.Namespace:
 def main() -> None:
     options = parse()
     model = options.model or str(prepare(default_cache() / "models", print))
-    if options.model is None and options.chat_template is None:
-        options.chat_template = ROOT / "templates" / "hermes.jinja"  # the model's own knows no tools
     plan = Plan(options.workload, options.concurrency, options.rounds, options.requests)
     if options.quick:
         plan = QUICK
@@ -231,6 +241,8 @@ def main() -> None:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="strictcall-bench-")))
         logs = options.logs or scratch
         logs.mkdir(parents=True, exist_ok=True)
+        if options.model is None and options.chat_template is None:
+            options.chat_template = our_template(model, scratch)
         servers = [ours(flags, options), peer(model, flags, options, scratch)]
         endpoints = [stack.enter_context(running(each, logs / f"{each.name}.log")) for each in servers]
         summaries = asyncio.run(followed(compare(endpoints, plan)))
