@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from server.api.body_errors import NOT_JSON, body_error
 from server.api.disconnect import ClientGoneError
-from server.engine.protocol import EngineDeadError, EngineError
+from server.engine.protocol import EngineDeadError, EngineError, EngineRestartingError
 from server.errors import ApiError, Code
 from server.exchange import exchange_of
 
@@ -53,7 +53,7 @@ def recorded_error(exc: Exception, scope: Scope) -> ApiError:
     """
     error = api_error(exc, scope)
     # An ApiError says on purpose what it says; its message may quote the model, so it is not logged.
-    if not isinstance(exc, ApiError | EngineDeadError) and error.status >= 500:
+    if not isinstance(exc, ApiError | EngineDeadError | EngineRestartingError) and error.status >= 500:
         log.error("%s", error.kind.name, exc_info=exc)
     exchange_of(scope).code = error.kind.code or error.kind.name.lower()
     return error
@@ -70,6 +70,9 @@ def api_error(exc: Exception, scope: Scope) -> ApiError:
             return _routing_error(exc, scope)
         case EngineDeadError():
             return ApiError(Code.ENGINE_DEAD, "The engine has stopped; the server has to be restarted.")
+        case EngineRestartingError():
+            message = f"{exc} Send the request again in a moment."
+            return ApiError(Code.ENGINE_RESTARTING, message, headers={"retry-after": str(exc.retry_after)})
         case EngineError():
             message = "The engine failed on this request; others are not affected. You can retry it."
             return ApiError(Code.ENGINE_FAILED, message)

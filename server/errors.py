@@ -44,6 +44,7 @@ class Code(Enum):
     INTERNAL = ("internal_error", 500, "server_error")
     ENGINE_FAILED = ("engine_error", 500, "server_error")
     ENGINE_DEAD = ("engine_dead", 503, "server_error")
+    ENGINE_RESTARTING = ("engine_restarting", 503, "service_unavailable_error")
     OVERLOADED = ("server_is_overloaded", 503, "service_unavailable_error")
 
     def __init__(self, code: str | None, status: int, type_: str) -> None:

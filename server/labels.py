@@ -39,6 +39,13 @@ class Repair(StrEnum):
     """The budget ended it, the client left, or the engine failed."""
 
 
+class Restart(StrEnum):
+    """What came of starting an engine anew that had died."""
+
+    STARTED = "started"
+    FAILED = "failed"
+
+
 def keyword_label(keyword: str) -> str:
     """Return the `keyword` label of a constraint; what is no keyword that we know is `other`."""
     return keyword if keyword in KEYWORDS else "other"

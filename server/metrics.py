@@ -30,7 +30,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from parsers.events import Reason
-from server.labels import KEYWORDS, AbortCause, Held, Repair
+from server.labels import KEYWORDS, AbortCause, Held, Repair, Restart
 
 CHOICES = ("auto", "required", "named", "allowed")
 TOKEN_KINDS = ("prompt", "cached", "completion", "reasoning")
@@ -64,6 +64,9 @@ class Metrics:
     def render(self) -> bytes:
         """Return all metrics in Prometheus' text format: ours, the engine's, vLLM's own and the process's."""
         return generate_latest(self._registry) + generate_latest(REGISTRY)
+
+    def count_restart(self, outcome: Restart) -> None:
+        self.engine_restarts.labels(outcome=outcome.value).inc()
 
     def close(self) -> None:
         """Remove the engine's figures from the disk, which otherwise happens at exit."""
@@ -101,6 +104,11 @@ class Metrics:
             "Generations ended before the model ended them: the client left, a stop sequence was written, "
             "something failed, or what was written broke its schema and is written again.",
             "cause",
+        )
+        self.engine_restarts = self._counter(
+            "engine_restarts",
+            "Attempts to start the engine anew after it had died, by what came of them.",
+            "outcome",
         )
 
     def _define_tool_calls(self) -> None:
@@ -146,6 +154,8 @@ class Metrics:
             self.tokens.labels(kind=kind)
         for cause in AbortCause:
             self.aborts.labels(cause=cause.value)
+        for restart in Restart:
+            self.engine_restarts.labels(outcome=restart.value)
         for outcome in Repair:
             self.schema_repairs.labels(outcome=outcome.value)
         for keyword in (*sorted(KEYWORDS), "other"):

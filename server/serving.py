@@ -10,13 +10,14 @@ import gc
 import logging
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from enum import Enum
 
 import uvicorn
 
 from server.app import create_app
 from server.context import Context
-from server.engine.protocol import Engine, EngineDeadError
+from server.engine.protocol import Engine, EngineDeadError, EngineRestartingError
 from server.terminal import CommandError
 
 log = logging.getLogger(__name__)
@@ -91,11 +92,12 @@ async def watch(server: uvicorn.Server, engine: Engine) -> Outcome:
     while not server.should_exit:
         await asyncio.sleep(CHECK_SECONDS)
         try:
-            await engine.check()
-        except EngineDeadError:
+            with suppress(EngineRestartingError):
+                await engine.check()
+        except EngineDeadError as error:
             if server.should_exit:
                 break  # the engine was not lost: a server that stops closes it
-            log.critical("The engine has stopped; the server stops in %.0f s.", LAST_ANSWERS_SECONDS)
+            log.critical("%s The server stops in %.0f s.", error, LAST_ANSWERS_SECONDS)
             await asyncio.sleep(LAST_ANSWERS_SECONDS)
             server.should_exit = True
             return Outcome.ENGINE_DIED

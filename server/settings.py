@@ -12,20 +12,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from parsers.families.hermes import HERMES
 from server.policy import MOST_ATTEMPTS, Policy, UnsupportedKeywords
 from server.schema.limits import DEFAULT_LIMITS, NAMES, SchemaLimits, read_limit
 from server.schema.profile import SchemaProfile
+from server.setting_values import level, one_of, text, whole, yes_or_no
 
 PREFIX = "STRICTCALL_"
 DEFAULT_MODEL = "SmolLM2-135M-Instruct"
 """The model that the package itself brings (see `server.default_model`)."""
 DEFAULT_MODEL_FAMILY = HERMES.name
 """How it is asked for calls, of which its own chat template knows nothing."""
-
-Member = TypeVar("Member", bound=StrEnum)
 
 
 class SettingsError(Exception):
@@ -51,42 +50,6 @@ class NamedFinish(StrEnum):
 class LogFormat(StrEnum):
     TEXT = "text"
     JSON = "json"
-
-
-def text(value: str) -> str:
-    if not value.strip():
-        raise ValueError("it is empty")
-    return value
-
-
-def whole(least: int, most: int) -> Callable[[str], int]:
-    def read(value: str) -> int:
-        if not value.isascii() or not value.isdecimal() or not least <= int(value) <= most:
-            raise ValueError(f"'{value}' is not a whole number from {least} to {most}")
-        return int(value)
-
-    return read
-
-
-def one_of(kind: type[Member]) -> Callable[[str], Member]:
-    def read(value: str) -> Member:
-        if value not in list(kind):
-            raise ValueError(f"'{value}' is none of {', '.join(kind)}")
-        return kind(value)
-
-    return read
-
-
-def level(value: str) -> str:
-    if value.lower() not in ("debug", "info", "warning", "error"):
-        raise ValueError(f"'{value}' is none of debug, info, warning, error")
-    return value.lower()
-
-
-def yes_or_no(value: str) -> bool:
-    if value.lower() not in ("true", "false"):
-        raise ValueError(f"'{value}' is none of true, false")
-    return value.lower() == "true"
 
 
 def path(value: str) -> Path:
@@ -237,6 +200,15 @@ class Settings:
     cors_origin: tuple[str, ...] = field(
         default=(),
         metadata=said("Origin whose web pages may call the server, or *; repeatable.", text, "ORIGIN"),
+    )
+    engine_restarts: int = field(
+        default=5,
+        metadata=said(
+            "How often in a row to try to start an engine that has died; then, or with 0 at once, the server "
+            "ends with exit code 1.",
+            whole(0, 1000),
+            "COUNT",
+        ),
     )
     drain_seconds: int = field(
         default=30,

@@ -5,17 +5,18 @@ context = await start(settings, located, metrics, report=print)
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from parsers.family import Family
-from parsers.spelling import JSON, Spelling
 from server.compiling import compile_deadline, warm_up_tag
 from server.context import Context
 from server.engine.arguments import EngineArgumentError, engine_options
 from server.engine.environment import prepare_environment
 from server.engine.protocol import Engine, EngineError
+from server.engine.revived import RevivedEngine
 from server.engine.vllm import VllmEngine
 from server.families import Choice, choose
 from server.family import marker_tokens
@@ -28,6 +29,9 @@ from server.settings import Settings, SettingsError, ToolMask
 from server.template import TemplateLoadError
 from server.terminal import CommandError, Say, progress
 from server.vocabulary import Vocabulary, VocabularyError, loading_fault
+
+Begin = Callable[[], Awaitable[VllmEngine]]
+"""Loads the model into an engine, and raises `EngineError` if it does not come up."""
 
 
 async def start(settings: Settings, located: Located, metrics: Metrics, *, report: Say) -> Context:
@@ -45,21 +49,37 @@ async def start(settings: Settings, located: Located, metrics: Metrics, *, repor
         settings = replace(settings, tool_mask=ToolMask.ENVELOPE)
     with progress(f"Loading {located.model} into vLLM", report):
         drafts = settings.draft_forced_tokens
-        engine = await start_engine(located.model, options, metrics, draft_forced_tokens=drafts)
+        begin = partial(
+            VllmEngine.start,
+            located.model,
+            options=options,
+            metrics_directory=metrics.engine_directory,
+            draft_forced_tokens=drafts,
+        )
+        began = time.monotonic()
+        engine = await start_engine(begin)
     if drafts and engine.undrafted:
         report(f"Forced tokens are not drafted: {engine.undrafted}.")
     planner = SchemaPlanner(limits=settings.schema_limits)
     with progress("Warming up", report):
         spelling = family.call.style.spelling
+        tag, prompt = warm_up_tag(planner, spelling), vocabulary.encode("Hi")
         deadline = compile_deadline(vocabulary, planner, seconds=settings.compile_seconds, spelling=spelling)
         await asyncio.gather(
-            warm_up(engine, planner, spelling, prompt=vocabulary.encode("Hi")),
+            warm_up(engine, prompt, tag),
             # It reads the vocabulary as well, for which no request should have to wait.
             asyncio.to_thread(deadline.start),
         )
+    revived = RevivedEngine(
+        engine,
+        partial(begin_warm, begin, prompt, tag),
+        attempts=settings.engine_restarts,
+        took=time.monotonic() - began,
+        counted=metrics.count_restart,
+    )
     return Context(
         settings=settings,
-        engine=engine,
+        engine=revived,
         vocabulary=vocabulary,
         template=template,
         family=family,
@@ -120,28 +140,33 @@ def as_trained(family: Family, *templates: str | None) -> Family:
     return family.without_reasoning()
 
 
-async def warm_up(
-    engine: Engine, planner: SchemaPlanner, spelling: Spelling = JSON, *, prompt: Sequence[int]
-) -> None:
+async def warm_up(engine: Engine, prompt: Sequence[int], tag: str) -> None:
     """Generate one token under the grammar that costs most when it is new."""
-    tag = warm_up_tag(planner, spelling)
     try:
-        async for _ in engine.generate("warm-up", prompt, SamplingParams(max_tokens=1), tag):
-            pass
+        await generate_one(engine, prompt, tag)
     except EngineError as exc:
         raise CommandError(f"The engine cannot generate: {exc}") from exc
 
 
-async def start_engine(
-    model: str, options: Mapping[str, Any], metrics: Metrics, *, draft_forced_tokens: bool
-) -> VllmEngine:
+async def generate_one(engine: Engine, prompt: Sequence[int], tag: str) -> None:
+    async for _ in engine.generate("warm-up", prompt, SamplingParams(max_tokens=1), tag):
+        pass
+
+
+async def begin_warm(begin: Begin, prompt: Sequence[int], tag: str) -> Engine:
+    """Start another engine and warm it up. Raises `EngineError`."""
+    engine = await begin()
     try:
-        return await VllmEngine.start(
-            model,
-            options=options,
-            metrics_directory=metrics.engine_directory,
-            draft_forced_tokens=draft_forced_tokens,
-        )
+        await generate_one(engine, prompt, tag)
+    except EngineError:
+        await engine.close()
+        raise
+    return engine
+
+
+async def start_engine(begin: Begin) -> VllmEngine:
+    try:
+        return await begin()
     except ModuleNotFoundError as exc:
         raise not_installed(exc) from exc
     except EngineError as exc:

@@ -6,12 +6,14 @@
 None of these needs an API key (see `server.auth`).
 """
 
+from contextlib import suppress
 from typing import Any, Literal
 
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 
 from server.context import context_of
+from server.engine.protocol import EngineRestartingError
 from server.version import own_version
 
 router = APIRouter(tags=["operations"])
@@ -32,14 +34,18 @@ class Version(BaseModel):
 
 @router.get("/health")
 async def health(request: Request) -> Status:
-    """Say whether the server can ever answer again: 503 when its engine is gone."""
-    await context_of(request).engine.check()
+    """Say whether the server can ever answer again: 503 when its engine is gone for good."""
+    with suppress(EngineRestartingError):
+        await context_of(request).engine.check()
     return Status()
 
 
 @router.get("/ready")
 async def ready(request: Request) -> Status:
-    """Say whether requests may be sent now; before that, and while the server stops, the port is closed."""
+    """Say whether requests may be sent now: 503 while the engine is started again.
+
+    Before it has started, and while the server stops, the port is closed.
+    """
     await context_of(request).engine.check()
     return Status()
 

@@ -52,6 +52,15 @@ class EngineDeadError(EngineError):
     """The engine is gone, and every request with it."""
 
 
+class EngineRestartingError(EngineError):
+    """There is no engine at this moment, but there will be."""
+
+    def __init__(self, message: str, retry_after: int) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+        """Seconds after which a request may find it again."""
+
+
 class Engine(Protocol):
     """Generates for many requests at once."""
 
@@ -70,7 +79,7 @@ class Engine(Protocol):
         ...
 
     async def check(self) -> None:
-        """Raise `EngineDeadError` if nothing can be generated any more."""
+        """Raise `EngineError` if nothing can be generated now, `EngineDeadError` if never again."""
         ...
 
     async def close(self) -> None:

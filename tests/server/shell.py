@@ -9,7 +9,7 @@ from starlette.types import ASGIApp
 
 from parsers.families.hermes import HERMES
 from server.context import Context
-from server.engine.protocol import EngineDeadError, Output
+from server.engine.protocol import Engine, EngineDeadError, Output
 from server.metrics import Metrics
 from server.request import SamplingParams
 from server.schema.deadline import CompileDeadline, Prepared
@@ -44,9 +44,7 @@ class IdleEngine:
         self.closed = True
 
 
-def make_context(
-    settings: Settings | None = None, *, engine: IdleEngine | None = None, **more: Any
-) -> Context:
+def make_context(settings: Settings | None = None, *, engine: Engine | None = None, **more: Any) -> Context:
     """A context whose model-side parts are there only if `more` gives them."""
     parts: dict[str, Any] = dict.fromkeys(("vocabulary", "template", "planner"))
     parts |= {"markers": {}, "deadline": CompileDeadline(lambda: Prepared("", ""), seconds=1), **more}

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import re
 import signal
 import socket
 from collections.abc import AsyncIterator, Iterator
@@ -12,6 +13,9 @@ import pytest
 
 from server import serving
 from server.commands.serve import bind, on_stop, stopped_by_uvicorn
+from server.engine.protocol import Engine
+from server.engine.revived import RevivedEngine
+from server.labels import Restart
 from server.serving import Outcome, run_server, set_heap_aside
 from server.settings import Settings
 from server.terminal import CommandError
@@ -30,7 +34,7 @@ def _signals() -> Iterator[None]:
 
 @asynccontextmanager
 async def running(
-    engine: IdleEngine, settings: Settings | None = None
+    engine: Engine, settings: Settings | None = None
 ) -> AsyncIterator[tuple[httpx2.AsyncClient, asyncio.Task[Outcome]]]:
     """A server that has announced itself, and a client of it."""
     ready = asyncio.Event()
@@ -121,6 +125,31 @@ async def test_a_server_whose_engine_died_answers_503_and_stops(monkeypatch: pyt
 
     assert response.status_code == 503
     assert outcome is Outcome.ENGINE_DIED
+
+
+async def test_a_server_without_an_engine_lives_and_is_not_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Liveness must not kill what is about to recover; readiness keeps requests away meanwhile."""
+    monkeypatch.setattr(serving, "CHECK_SECONDS", 0.02)
+    first, loaded = IdleEngine(), asyncio.Event()
+    counts: list[Restart] = []
+
+    async def start() -> Engine:
+        await loaded.wait()
+        return IdleEngine()
+
+    engine = RevivedEngine(first, start, attempts=1, took=7, counted=counts.append)
+    async with running(engine) as (client, task):
+        first.dead = True
+        ready, health = await client.get("/ready"), await client.get("/health")
+        loaded.set()
+        await asyncio.sleep(0.1)
+        after = await client.get("/ready")
+
+        assert not task.done()
+
+    assert (ready.status_code, health.status_code, after.status_code) == (503, 200, 200)
+    assert ready.json()["error"]["code"] == "engine_restarting"
+    assert re.fullmatch("[67]", ready.headers["retry-after"])
 
 
 async def test_a_client_that_sends_too_much_hears_why() -> None:

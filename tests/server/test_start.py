@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from parsers.families.hermes import HERMES
+from server.compiling import warm_up_tag
 from server.default_model import prepare
 from server.engine.protocol import EngineError
 from server.engine.scripted import Script, ScriptedEngine
@@ -86,7 +87,7 @@ async def test_the_warm_up_asks_for_one_token_of_the_costliest_grammar() -> None
     """One token is enough: the grammar is compiled before it."""
     engine = ScriptedEngine([Script([(1,)])])
 
-    await warm_up(engine, SchemaPlanner(), prompt=[7])
+    await warm_up(engine, [7], warm_up_tag(SchemaPlanner()))
 
     [asked] = engine.asked
     assert asked.prompt == (7,)
@@ -99,4 +100,4 @@ async def test_an_engine_that_cannot_generate_is_told_at_start() -> None:
     engine = ScriptedEngine([Script([], error=EngineError("no kernel"))])
 
     with pytest.raises(CommandError, match="cannot generate: no kernel"):
-        await warm_up(engine, SchemaPlanner(), prompt=[7])
+        await warm_up(engine, [7], warm_up_tag(SchemaPlanner()))
