@@ -69,6 +69,11 @@ class Engine(Protocol):
     version: str
     """What runs behind, for `/version`: `vllm 0.32.0`."""
 
+    @property
+    def unfinished(self) -> int:
+        """How many requests are not finished, waiting ones included."""
+        ...
+
     def generate(
         self, request_id: str, prompt: Sequence[int], sampling: SamplingParams, structural_tag: str | None
     ) -> AsyncGenerator[Output, None]:

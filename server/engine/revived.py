@@ -88,6 +88,11 @@ class RevivedEngine:
         except EngineDeadError as error:
             raise self._died(engine) from error
 
+    @property
+    def unfinished(self) -> int:
+        """How many requests the engine has not finished; none while there is no engine."""
+        return self._state.engine.unfinished if isinstance(self._state, Serving) else 0
+
     async def check(self) -> None:
         """Raise `EngineRestartingError` while another is started, `EngineDeadError` if none will be."""
         engine = self._living()

@@ -98,6 +98,11 @@ class ScriptedEngine:
             if asked.ending is Ending.RUNNING:
                 asked.ending = Ending.CLOSED
 
+    @property
+    def unfinished(self) -> int:
+        """How many requests still run."""
+        return sum(asked.ending is Ending.RUNNING for asked in self.asked)
+
     async def check(self) -> None:
         """Raise `EngineDeadError` if `dead` was set."""
         if self.dead:

@@ -166,7 +166,7 @@ class VllmEngine:
 
     @property
     def unfinished(self) -> int:
-        """How many requests vLLM has not finished, waiting ones included."""
+        """How many requests vLLM has not finished; see `server.engine.protocol.Engine.unfinished`."""
         return self._llm.get_num_unfinished_requests() if self._llm else 0
 
     async def close(self) -> None:

@@ -11,6 +11,7 @@ import os
 import socket
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -29,6 +30,7 @@ from server.app import create_app
 from server.compiling import compile_deadline
 from server.context import Context
 from server.default_model import DefaultModelError, prepare
+from server.engine.revived import RevivedEngine
 from server.engine.vllm import VllmEngine
 from server.family import marker_tokens
 from server.metrics import Metrics
@@ -47,7 +49,7 @@ DRAFTS = bool(os.environ.get("STRICTCALL_TEST_DRAFTS"))
 class RunningEngine:
     """The engine, its model's directory and tokenizer, and the metrics that see its processes."""
 
-    engine: VllmEngine
+    engine: RevivedEngine
     model: Path
     tokenizer: Tokenizer
     metrics: Metrics
@@ -74,9 +76,13 @@ async def _running() -> AsyncIterator[RunningEngine]:
     except DefaultModelError as error:
         unavailable(str(error))
     metrics = Metrics(families=("hermes",))
-    engine = await VllmEngine.start(
-        str(model), metrics_directory=metrics.engine_directory, draft_forced_tokens=DRAFTS
+    start = partial(
+        VllmEngine.start,
+        str(model),
+        metrics_directory=metrics.engine_directory,
+        draft_forced_tokens=DRAFTS,
     )
+    engine = RevivedEngine(await start(), start, attempts=3, took=1, counted=metrics.count_restart)
     yield RunningEngine(engine, model, Tokenizer.from_file(str(model / "tokenizer.json")), metrics)
     await engine.close()
     metrics.close()

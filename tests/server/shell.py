@@ -28,6 +28,8 @@ class IdleEngine:
         self.dead = False
         self.closed = False
 
+    unfinished = 0
+
     async def generate(
         self, request_id: str, prompt: Sequence[int], sampling: SamplingParams, structural_tag: str | None
     ) -> AsyncGenerator[Output, None]:
