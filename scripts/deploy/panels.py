@@ -267,17 +267,25 @@ ENGINE = (
         width=6,
     ),
     Panel(
+        "Engine started anew",
+        "How often the engine has died and was started anew, by what came of it, within an hour.",
+        (
+            Query(
+                f"sum by (outcome) (increase(strictcall_engine_restarts_total{{{SELECT}}}[1h]))",
+                "{{outcome}}",
+            ),
+        ),
+    ),
+    Panel(
         "Memory of the server's process",
         "Without the engine's own processes.",
         (Query(f"process_resident_memory_bytes{{{SELECT}}}", "{{instance}}"),),
         unit="bytes",
-        width=12,
     ),
     Panel(
         "Processor time of the server's process",
         "In cores; near 1 the process that serves all streams is what limits them.",
         (Query(by("instance", rate("process_cpu_seconds_total")), "{{instance}}"),),
-        width=12,
     ),
 )
 
