@@ -4,8 +4,8 @@
     http://127.0.0.1:8000/health: <urlopen error [Errno 111] Connection refused>
     1
 
-It asks for `/health` and not for `/ready`, as a container that is unhealthy is ended and started anew, while a
-server is only unready when it starts an engine anew that has died.
+It asks for `/health` and not for `/ready`, as a container that is unhealthy is ended and started anew; a
+server that starts a dead engine anew is only unready.
 The port is that of the variable STRICTCALL_PORT, so inside a container set it by that and not by the flag.
 """
 
