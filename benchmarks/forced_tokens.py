@@ -137,8 +137,12 @@ async def measure(chosen: argparse.Namespace, *, drafts: bool) -> list[Row]:
     context = await start(settings, locate(settings, report=print), Metrics(), report=print)
     try:
         bench = Bench(context, drafts=drafts)
-        rows = [await bench.run("calls", calls()[: chosen.calls], count) for count in chosen.concurrency]
-        return [*rows, *[await bench.run("chat", chats(), count) for count in chosen.concurrency]]
+        workloads = {"calls": calls()[: chosen.calls], "chat": chats()}
+        return [
+            await bench.run(workload, workloads[workload], count)
+            for workload in chosen.workload
+            for count in chosen.concurrency
+        ]
     finally:
         await context.engine.close()
 
@@ -158,6 +162,9 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     arguments.add_argument("--json", type=Path, help="also write the figures to this file")
     arguments.add_argument("--calls", type=int, default=50, help="how many of the calls")
+    arguments.add_argument(
+        "--workload", nargs="+", default=["calls", "chat"], choices=["calls", "chat"], help="what is asked"
+    )
     arguments.add_argument("--concurrency", type=int, nargs="+", default=[1, 8, 32])
     arguments.add_argument("--dtype", help="what the model computes in, such as float32")
     chosen = arguments.parse_args()

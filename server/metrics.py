@@ -226,11 +226,17 @@ class EngineMetrics:
         self.grammar_cache_misses = cache.labels(result="miss")
         self.forced_tokens_drafted = Counter(
             "strictcall_forced_tokens_drafted",
-            "Tokens that a mask forced and that were given to the model to verify, several in one step.",
+            "Tokens of text that a mask forced, given to the model to verify, several in one step.",
             registry=registry,
         )
         self.forced_tokens_accepted = Counter(
             "strictcall_forced_tokens_accepted",
             "Drafted tokens that the model would have written: each saved its answer one step.",
+            registry=registry,
+        )
+        self.forced_token_plan_seconds = Histogram(
+            "strictcall_forced_token_plan_seconds",
+            "Time to look which tokens a mask forces next, in one constrained sequence.",
+            buckets=MASK_BUCKETS,
             registry=registry,
         )

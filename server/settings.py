@@ -152,7 +152,7 @@ class Settings:
         ),
     )
     draft_forced_tokens: bool = field(
-        default=False,
+        default=True,
         metadata=switch("Tokens that the mask forces are read several in one step, where vLLM can."),
     )
     max_calls: int = field(

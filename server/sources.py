@@ -89,12 +89,17 @@ def read_flags(argv: Sequence[str]) -> Source:
     return Source("{flag}", parsed, (*engines, *engine_args))
 
 
+def negations() -> dict[str, str]:
+    """The flags that switch something off, and what that is."""
+    return {f"--no{flag(name)[1:]}": name for name, spec in specs().items() if spec.alone is not None}
+
+
 def split_engine_args(argv: Sequence[str]) -> tuple[list[str], list[str]]:
     """Part our arguments from the engine's: an unknown flag, and what follows it up to the next flag.
 
     MODEL therefore stands first. What stands after `--` is the engine's altogether.
     """
-    known = {flag(name) for name in (*specs(), "config", "engine_arg", "help")} | {"-h"}
+    known = {flag(name) for name in (*specs(), "config", "engine_arg", "help")} | {"-h", *negations()}
     ours: list[str] = []
     engines: list[str] = []
     target = ours
@@ -159,6 +164,10 @@ def serve_parser() -> argparse.ArgumentParser:
             const=spec.alone,
             metavar=spec.metavar.strip("[]"),
             help=f"{spec.help}{said} [{variable(name)}]".replace("%", "%%"),
+        )
+    for negation, name in negations().items():
+        parser.add_argument(
+            negation, action="append_const", dest=name, const="false", help=f"The same as {flag(name)} false."
         )
     parser.add_argument(
         "--engine-arg",

@@ -1,9 +1,10 @@
 """Forced tokens, held by the masks and read several in one step: our extension of vLLM's scheduler.
 
-Where a mask forces text, the model writes it in its tokenizer's own tokens (`server.engine.drafting`): the
-mask allows no other. Such tokens need no model, so they are given to the next step as drafts: it reads them
-all and writes the token behind them. They are always accepted, and what comes after is what would have come
-without drafts: each forced token has the probability 1, to a greedy request and to one that samples.
+Where a mask forces text, it is narrowed to the tokens that the model's tokenizer makes of that text
+(`server.engine.drafting`). They are given to the next step as drafts: it reads them all, keeps those that the
+model would have written, and writes the token behind them. vLLM's rejection sampler decides, so that drafts
+change nothing but the number of steps: a greedy request keeps a draft that is its likeliest token, one that
+samples keeps it with the probability that the model gives it, and draws from the others otherwise.
 
 vLLM knows drafts as speculative decoding, whose configuration costs what has nothing to do with drafts: it
 refuses `logit_bias` and `min_p`, and samples every request by the slower path. So none is configured here.
@@ -11,10 +12,11 @@ The scheduler sets the drafts itself, and `server.engine.worker` verifies them i
 """
 
 import logging
+import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 from vllm import SamplingParams
 from vllm.config import VllmConfig
 from vllm.platforms import current_platform
@@ -26,19 +28,20 @@ from vllm.v1.outputs import ModelRunnerOutput
 from vllm.v1.request import Request
 from vllm.v1.spec_decode.metrics import SpecDecodingStats
 from vllm.v1.structured_output import StructuredOutputManager
-from vllm.v1.structured_output.backend_xgrammar import XgrammarGrammar
+from vllm.v1.structured_output.backend_xgrammar import XgrammarBackend, XgrammarGrammar
 from xgrammar import GrammarMatcher
 
 from server.engine.core import TimedMasks, require
-from server.engine.drafting import TAIL, Plan, TokenPlanner
+from server.engine.drafting import Forced, Plan, TokenPlanner
 from server.metrics import EngineMetrics
 
 logger = logging.getLogger(__name__)
 
+WORKER = "server.engine.worker.StrictcallCPUWorker"
+"""The only worker that verifies drafts which vLLM's configuration does not know of."""
+
 MOST_DRAFTED = 32
 """Of one sequence in one step: as long as what opens a call."""
-
-Draft = tuple[Request, list[int]]
 
 STEP_TOKENS = 64
 """Tokens of one step, of all sequences together, up to which drafts are added. Each costs compute."""
@@ -46,22 +49,41 @@ STEP_TOKENS = 64
 FULL = 0.9
 """The share of the KV cache in use from which on sequences are about to be displaced for want of blocks."""
 
+PATIENCE = 16
+"""By how many drafts more may be rejected than accepted before a sequence is written without any."""
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """What is planned for a sequence, and how its drafts have fared."""
+
+    plan: Plan
+    accepted: int = 0
+    rejected: int = 0
+
+    @property
+    def worthwhile(self) -> bool:
+        return self.rejected - self.accepted <= PATIENCE
+
+
+Draft = tuple[Request, Sequence[int]]
+
 
 class ForcedTokens:
     """Mixed into a scheduler of vLLM, before `TimedMasks`: forced text is written in planned tokens."""
 
-    vllm_config: VllmConfig
-    structured_output_manager: StructuredOutputManager
+    engine_metrics: EngineMetrics
     requests: dict[str, Request]
+    structured_output_manager: StructuredOutputManager
+    vllm_config: VllmConfig
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         require(self, "requests", "running", "kv_cache_manager", "max_model_len")
-        require(self.structured_output_manager.tokenizer, "backend_tokenizer")
-        tokenizer = self.structured_output_manager.tokenizer.backend_tokenizer
-        vocabulary_size = self.vllm_config.model_config.get_vocab_size()
-        self._planner = TokenPlanner(tokenizer, vocabulary_size=vocabulary_size)
-        self._plans: dict[str, Plan] = {}
+        manager = self.structured_output_manager
+        require(manager.tokenizer, "backend_tokenizer")
+        self._planner = TokenPlanner(manager.tokenizer.backend_tokenizer, token_texts(manager))
+        self._courses: dict[str, Course] = {}
 
     def get_grammar_bitmask(self, scheduler_output: SchedulerOutput) -> GrammarOutput | None:
         # The method is that of the scheduler which this class is mixed into; so below.
@@ -69,44 +91,48 @@ class ForcedTokens:
         if masks is None:
             return None
         drafts, row = scheduler_output.scheduled_spec_decode_tokens, 0
-        plans: dict[str, Plan] = {}
+        courses: dict[str, Course] = {}
         for request_id in masks.structured_output_request_ids:
-            rows = 1 + len(drafts.get(request_id, ()))
-            narrow(masks.grammar_bitmask[row : row + rows], self.forced(self.requests[request_id]))
-            row += rows
-            if plan := self._plans.get(request_id):
-                plans[request_id] = plan
-        self._plans = plans
+            rows = masks.grammar_bitmask[row : row + 1 + len(drafts.get(request_id, ()))]
+            for each, forced in zip(rows, self.forced(self.requests[request_id]), strict=False):
+                self._planner.masks.narrow(each, forced)
+            row += len(rows)
+            if course := self._courses.get(request_id):
+                courses[request_id] = course
+        self._courses = courses
         return masks
 
-    def forced(self, request: Request) -> Sequence[int]:
-        """The tokens that must come next in a sequence."""
-        position, plan = request.num_output_tokens, self._plans.get(request.request_id)
-        if plan is None or not plan.covers(position):
-            matcher = matcher_of(request)
-            if matcher is None:
-                return ()
-            tokens, goes_on = self._planned(request, matcher)
-            plan = self._plans[request.request_id] = Plan(position, tokens, goes_on)
-        return plan.tokens[position - plan.start :]
+    def forced(self, request: Request) -> Sequence[Forced]:
+        """The tokens that are planned to come next in a sequence."""
+        course = self._courses.get(request.request_id)
+        rest = course.plan.rest(request.output_token_ids) if course else None
+        if rest is not None:
+            return rest
+        matcher = matcher_of(request)
+        if matcher is None:
+            return ()
+        plan = self._planned(request, matcher)
+        self._courses[request.request_id] = replace(course, plan=plan) if course else Course(plan)
+        return plan.forced
 
-    def _planned(self, request: Request, matcher: GrammarMatcher) -> tuple[Sequence[int], bool]:
+    def _planned(self, request: Request, matcher: GrammarMatcher) -> Plan:
         """Plan, or do without a plan: whatever a mask may bring to light, it must not end the engine."""
-        written, ends = request.output_token_ids[-TAIL:], end_tokens(request.sampling_params)
+        started = time.perf_counter()
         try:
-            return self._planner.plan(matcher, written, ends=ends)
+            return self._planner.plan(matcher, request.output_token_ids)
         except (RuntimeError, ValueError):
             logger.exception("No tokens could be planned for request %s.", request.request_id)
-            return (), False
+            return Plan(request.num_output_tokens, (), goes_on=False)
+        finally:
+            self.engine_metrics.forced_token_plan_seconds.observe(time.perf_counter() - started)
 
 
 class ForcedTokenDrafts(ForcedTokens):
     """Drafts the planned tokens as well."""
 
-    engine_metrics: EngineMetrics
     kv_cache_manager: KVCacheManager
-    running: list[Request]
     max_model_len: int
+    running: list[Request]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -121,7 +147,7 @@ class ForcedTokenDrafts(ForcedTokens):
         room = self._room()
         candidates = [request for request in self.running if draftable(request)] if room > 0 else []
         for request, tokens in shared([(request, self._draft(request)) for request in candidates], room):
-            request.spec_token_ids = tokens
+            request.spec_token_ids = list(tokens)
         return outputs
 
     def make_spec_decoding_stats(
@@ -130,11 +156,17 @@ class ForcedTokenDrafts(ForcedTokens):
         num_draft_tokens: int,
         num_accepted_tokens: int,
         num_invalid_spec_tokens: dict[str, int] | None,  # noqa: ARG002
-        request_id: str,  # noqa: ARG002
+        request_id: str,
     ) -> SpecDecodingStats | None:
         """Called for each sequence whose drafts were verified. vLLM's own figures want its configuration."""
         self.engine_metrics.forced_tokens_drafted.inc(num_draft_tokens)
         self.engine_metrics.forced_tokens_accepted.inc(num_accepted_tokens)
+        if course := self._courses.get(request_id):
+            self._courses[request_id] = replace(
+                course,
+                accepted=course.accepted + num_accepted_tokens,
+                rejected=course.rejected + num_draft_tokens - num_accepted_tokens,
+            )
         return None
 
     def _room(self) -> int:
@@ -143,17 +175,17 @@ class ForcedTokenDrafts(ForcedTokens):
             return 0
         return STEP_TOKENS - len(self.running)
 
-    def _draft(self, request: Request) -> list[int]:
+    def _draft(self, request: Request) -> Sequence[int]:
         """The first planned tokens. The step writes one more behind them, which may be the answer's last.
 
-        That one must be planned too where the plan may go on or ends the answer.
+        That one must be planned too where the plan may go on.
         """
+        forced, course = self.forced(request), self._courses.get(request.request_id)
+        if course is None or not course.worthwhile:
+            return ()
         left = min(request.max_tokens - request.num_output_tokens, self.max_model_len - request.num_tokens)
-        tokens, plan = self.forced(request), self._plans.get(request.request_id)
-        if plan is None or not tokens:
-            return []
-        last_is_written = plan.goes_on or tokens[-1] in end_tokens(request.sampling_params)
-        return list(tokens[: max(0, min(MOST_DRAFTED, left - 1, len(tokens) - last_is_written))])
+        most = max(0, min(MOST_DRAFTED, left - 1, len(forced) - course.plan.goes_on))
+        return [each.token for each in forced[:most]]
 
 
 class PlanningScheduler(ForcedTokens, TimedMasks, Scheduler):
@@ -164,12 +196,19 @@ class DraftingScheduler(ForcedTokenDrafts, TimedMasks, Scheduler):
     """The same, with drafts."""
 
 
-def narrow(rows: Any, tokens: Sequence[int]) -> None:
-    """Let each of these rows of a mask allow its planned token only. Rows behind the plan stay."""
-    words = rows.view(np.uint32)
-    for row, token in zip(words, tokens, strict=False):
-        row.fill(0)
-        row[token // 32] = 1 << token % 32
+def scheduler_for(*, drafts: bool) -> str:
+    """Return the scheduler to name in `scheduler_cls`."""
+    scheduler = DraftingScheduler if drafts else PlanningScheduler
+    return f"{scheduler.__module__}.{scheduler.__qualname__}"
+
+
+def token_texts(manager: StructuredOutputManager) -> Sequence[bytes]:
+    """The bytes of every token, as the masks know them."""
+    require(manager, "backend")
+    require(manager.backend, "compiler")
+    # A compiler does not show its vocabulary, but what it has compiled does.
+    texts: Sequence[bytes] = manager.backend.compiler.compile_regex("a").tokenizer_info.decoded_vocab
+    return texts
 
 
 def matcher_of(request: Request) -> GrammarMatcher | None:
@@ -180,24 +219,22 @@ def matcher_of(request: Request) -> GrammarMatcher | None:
 
 
 def draftable(request: Request) -> bool:
-    """Whether a sequence is past its prompt, and its tokens do not depend on a count of random numbers.
-
-    With a seed they would depend on how busy the engine is: drafts use up other numbers than single steps.
-    """
+    """Whether a sequence has a mask, is past its prompt, and drafts leave its tokens as they are."""
     parameters = request.sampling_params
     if parameters is None or not request.use_structured_output or not request.num_output_tokens:
         return False
-    decodes = request.num_computed_tokens >= request.num_tokens - 1
-    return decodes and (parameters.temperature == 0 or parameters.seed is None)
+    return request.num_computed_tokens >= request.num_tokens - 1 and verifiable(parameters)
 
 
-def end_tokens(parameters: SamplingParams | None) -> list[int]:
-    """The tokens that end an answer, the model's usual one first."""
-    if parameters is None:
-        return []
-    first = parameters.eos_token_id
-    others = parameters.all_stop_token_ids - {first}
-    return [*([] if first is None else [first]), *others]
+def verifiable(parameters: SamplingParams) -> bool:
+    """Whether vLLM decides on drafts as it would on single tokens.
+
+    Its rejection sampler knows neither `logit_bias` nor `min_p`. And with a seed the tokens would depend on
+    how busy the engine is: drafts use up other random numbers than single steps.
+    """
+    if parameters.logit_bias:
+        return False
+    return parameters.temperature == 0 or (parameters.seed is None and not parameters.min_p)
 
 
 def shared(drafts: Sequence[Draft], room: int) -> Iterator[Draft]:
@@ -221,28 +258,23 @@ def make_room(manager: StructuredOutputManager, sequences: int) -> None:
     manager.fill_bitmask_parallel_threshold = sequences
 
 
-def check_planning_seams() -> None:
+def check_drafting_seams() -> None:
     """Raise `SeamError` if a name that drafting needs is gone from vLLM or XGrammar."""
     require(Scheduler, "update_from_output", "make_spec_decoding_stats")
     require(Request, "num_output_tokens", "num_tokens", "append_output_token_ids")
-    require(SamplingParams, "eos_token_id", "all_stop_token_ids")
+    require(SamplingParams, "logit_bias", "min_p", "seed", "temperature")
+    require(XgrammarBackend, "allocate_token_bitmask")
     require(XgrammarGrammar, "matcher", "is_terminated")
-    require(GrammarMatcher, "find_jump_forward_string", "accept_string", "rollback", "is_completed")
-    require(SchedulerOutput, "scheduled_spec_decode_tokens")
-
-
-def scheduler_for(*, drafts: bool) -> str:
-    """Return the scheduler to name in `scheduler_cls`."""
-    scheduler = DraftingScheduler if drafts else PlanningScheduler
-    return f"{scheduler.__module__}.{scheduler.__qualname__}"
+    require(GrammarMatcher, "fill_next_token_bitmask", "accept_string", "rollback", "is_completed")
 
 
 def obstacle(config: VllmConfig) -> str | None:
-    """Return why an engine of this configuration cannot plan forced tokens, or None if it can."""
+    """Return why an engine of this configuration cannot draft forced tokens, or None if it can."""
     obstacles = {
         "another method of speculative decoding is set": config.speculative_config is not None,
         "vLLM lets steps overlap": bool(config.scheduler_config.async_scheduling),
         "the model does not run on a CPU": not current_platform.is_cpu() or config.use_v2_model_runner,
+        "another worker is set": config.parallel_config.worker_cls != WORKER,
         "the model has a recurrent state": config.model_config.is_hybrid
         or config.model_config.has_inner_state,
         "LoRA adapters are on": config.lora_config is not None,

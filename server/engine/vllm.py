@@ -52,6 +52,9 @@ STOP_SECONDS = 20.0
 LEAST_TOP_P = 1e-6
 """What stands for OpenAI's `top_p: 0`, the likeliest token alone, which vLLM does not take."""
 
+SWITCHED_OFF = "--no-draft-forced-tokens"
+"""Why forced tokens are not drafted where they could be."""
+
 FINISHES = {"stop": Finish.STOP, "length": Finish.LENGTH}
 
 
@@ -84,7 +87,7 @@ class VllmEngine:
         self.max_model_len: int = llm.model_config.max_model_len
         self.version = version
         self.undrafted = undrafted
-        """Why forced tokens cannot be drafted, or None if they can."""
+        """Why forced tokens are not drafted, or None if they are."""
         self._running: set[str] = set()
 
     @classmethod
@@ -94,7 +97,7 @@ class VllmEngine:
         *,
         options: Mapping[str, Any] | None = None,
         metrics_directory: Path | None = None,
-        draft_forced_tokens: bool = False,
+        draft_forced_tokens: bool = True,
     ) -> Self:
         """Load `model` (a directory or a hub name) and return once it can generate.
 
@@ -120,17 +123,17 @@ class VllmEngine:
         from vllm.v1.engine.async_llm import AsyncLLM
 
         from server.engine.core import SeamError, check_seams, scheduler_name
-        from server.engine.drafts import check_planning_seams, obstacle, scheduler_for
+        from server.engine.drafts import check_drafting_seams, obstacle, scheduler_for
 
         defaults = {**(cpu_options() if current_platform.is_cpu() else {}), **OPTIONS}
         try:
             check_seams()
-            check_planning_seams()
+            check_drafting_seams()
             arguments = vllm.AsyncEngineArgs(model=model, **fitting({**defaults, **options}))
             config = arguments.create_engine_config()
-            undrafted = obstacle(config)
-            drafts = draft_forced_tokens and not undrafted
-            scheduler = scheduler_for(drafts=True) if drafts else scheduler_name(config)
+            unplanned = obstacle(config)
+            scheduler = scheduler_name(config) if unplanned else scheduler_for(drafts=draft_forced_tokens)
+            undrafted = unplanned or (None if draft_forced_tokens else SWITCHED_OFF)
             config.scheduler_config.scheduler_cls = scheduler
             with multiprocess_metrics(metrics_directory):
                 # In no variable: vLLM keeps a traceback that keeps this frame, which would keep the engine.

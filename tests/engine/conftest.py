@@ -41,8 +41,8 @@ from server.template import choose_template
 from server.vocabulary import Vocabulary
 
 MODEL = DEFAULT_MODEL
-DRAFTS = bool(os.environ.get("STRICTCALL_TEST_DRAFTS"))
-"""Whether the engine drafts forced tokens, which is off by default: one engine serves all tests of a run."""
+DRAFTS = not os.environ.get("STRICTCALL_TEST_UNDRAFTED")
+"""Whether the engine drafts forced tokens, as it does by default: one engine serves all tests of a run."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from server.engine.protocol import Finish, Output
@@ -17,7 +16,7 @@ from tests.engine.conftest import DRAFTS, RunningEngine, RunningServer
 
 pytestmark = [
     pytest.mark.engine,
-    pytest.mark.skipif(not DRAFTS, reason="the engine does not draft without STRICTCALL_TEST_DRAFTS"),
+    pytest.mark.skipif(not DRAFTS, reason="the engine does not draft with STRICTCALL_TEST_UNDRAFTED"),
 ]
 
 CALLS = json.loads(Path(__file__).parents[2].joinpath("benchmarks/calls.json").read_text(encoding="utf-8"))
@@ -195,16 +194,6 @@ def test_a_step_carries_no_more_drafts_than_it_has_room_for(
     assert [len(tokens) for _, tokens in shared(drafts, room)] == kept
 
 
-def test_a_narrowed_mask_allows_the_planned_tokens_only() -> None:
-    """Rows behind the plan stay as the grammar made them; the highest bit of a word is no exception."""
-    from server.engine.drafts import narrow
-
-    rows = np.full((3, 2), -1, dtype=np.int32)
-    narrow(rows, [31, 33])
-
-    assert rows.view(np.uint32).tolist() == [[2**31, 0], [0, 2], [2**32 - 1, 2**32 - 1]]
-
-
 def test_temperatures_are_repeated_for_the_drafts_of_their_rows() -> None:
     """A greedy row's 0 becomes 1, by which its logits may be divided."""
     import torch
@@ -217,10 +206,16 @@ def test_temperatures_are_repeated_for_the_drafts_of_their_rows() -> None:
     assert output.tolist() == [0.5, 0.5, 1, 1, 1, 0.25]
 
 
+WORKER = "server.engine.worker.StrictcallCPUWorker"
 OBSTACLES = [
     pytest.param({"speculative_config": object()}, "speculative", id="the-users-own-drafts"),
     pytest.param({"scheduler_config": SimpleNamespace(async_scheduling=True)}, "overlap", id="async"),
     pytest.param({"use_v2_model_runner": True}, "CPU", id="another-runner"),
+    pytest.param(
+        {"parallel_config": SimpleNamespace(pipeline_parallel_size=1, worker_cls="other.Worker")},
+        "worker",
+        id="another-worker",
+    ),
     pytest.param(
         {"model_config": SimpleNamespace(is_hybrid=True, has_inner_state=True)}, "recurrent", id="hybrid"
     ),
@@ -228,7 +223,11 @@ OBSTACLES = [
     pytest.param(
         {"structured_outputs_config": SimpleNamespace(reasoning_parser="qwen3")}, "reasoning", id="reasoning"
     ),
-    pytest.param({"parallel_config": SimpleNamespace(pipeline_parallel_size=2)}, "pipeline", id="pipeline"),
+    pytest.param(
+        {"parallel_config": SimpleNamespace(pipeline_parallel_size=2, worker_cls=WORKER)},
+        "pipeline",
+        id="pipeline",
+    ),
     pytest.param({}, None, id="none"),
 ]
 
@@ -245,7 +244,7 @@ def test_an_engine_that_cannot_draft_says_why(change: dict[str, Any], reason: st
         "model_config": SimpleNamespace(is_hybrid=False, has_inner_state=False),
         "lora_config": None,
         "structured_outputs_config": SimpleNamespace(reasoning_parser=""),
-        "parallel_config": SimpleNamespace(pipeline_parallel_size=1),
+        "parallel_config": SimpleNamespace(pipeline_parallel_size=1, worker_cls=WORKER),
     }
     found = obstacle(SimpleNamespace(**fitting | change))
 

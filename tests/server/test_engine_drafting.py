@@ -5,13 +5,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import xgrammar as xgr
 from transformers import AutoTokenizer
 
 from parsers.families.hermes import HERMES
 from parsers.grammar import CallableTool
-from server.engine.drafting import MOST_FORCED, Plan, TokenPlanner
+from server.engine.drafting import MOST_FORCED, MOST_PIECES, Forced, Plan, TokenPlanner
 from server.forms import compact_tag
 from server.schema.plan import SchemaPlanner
 from server.walk import Walker
@@ -36,10 +37,15 @@ TAGS: dict[str, Any] = {
     "additionalProperties": False,
 }
 CALL = '{"city": "Oslo", "days": 3, "unit": "celsius", "windy": true}'
+MOST = MOST_FORCED * MOST_PIECES
 FAMILY = HERMES.without_reasoning()
 PLANNER = SchemaPlanner()
 
 TOKENIZERS = [pytest.param(smollm2, id="smollm2"), pytest.param(qwen3, id="qwen3")]
+
+
+def planned_ids(planner: TokenPlanner, matcher: Any, written: Sequence[int]) -> list[int]:
+    return [each.token for each in planner.plan(matcher, written).forced]
 
 
 class Model:
@@ -48,18 +54,28 @@ class Model:
     def __init__(self, directory: Path) -> None:
         self.tokenizer: Any = AutoTokenizer.from_pretrained(directory)
         self.walker: Walker = walker_of_tokenizer(self.tokenizer)
-        self.planner = TokenPlanner(self.tokenizer.backend_tokenizer, vocabulary_size=len(self.walker.tokens))
+        self.planner = TokenPlanner(self.tokenizer.backend_tokenizer, self.walker.tokens)
         self.end: int = self.tokenizer.eos_token_id
 
     def ids(self, text: str) -> list[int]:
         return list(self.tokenizer.encode(text, add_special_tokens=False))
 
+    def allowed(self, format_: dict[str, Any], written: Sequence[int]) -> list[str]:
+        """What a narrowed mask allows behind `written`."""
+        matcher = xgr.GrammarMatcher(self.walker.compile(compact_tag(format_)))
+        assert all(matcher.accept_token(token) for token in written)
+        mask = xgr.allocate_token_bitmask(1, len(self.walker.tokens))
+        matcher.fill_next_token_bitmask(mask)
+        for forced in self.planner.plan(matcher, written).forced[:1]:
+            self.planner.masks.narrow(mask.numpy()[0], forced)
+        bits = np.unpackbits(mask.numpy().view(np.uint8), bitorder="little")
+        return [self.walker.tokens[token].decode(errors="replace") for token in bits.nonzero()[0]]
+
     def plan(self, format_: dict[str, Any], written: Sequence[int]) -> list[str]:
         """What is planned behind `written`, token by token."""
         matcher = xgr.GrammarMatcher(self.walker.compile(compact_tag(format_)))
         assert all(matcher.accept_token(token) for token in written)
-        tokens, _ = self.planner.plan(matcher, written, ends=[self.end])
-        return [self.tokenizer.decode([token]) for token in tokens]
+        return [self.tokenizer.decode([token]) for token in planned_ids(self.planner, matcher, written)]
 
 
 @cache
@@ -90,8 +106,8 @@ def test_a_plan_is_how_the_tokenizer_cuts_the_whole_answer(
     matcher = xgr.GrammarMatcher(used.walker.compile(compact_tag(call(*names))))
     at = free = 0
     while at < len(answer):
-        planned_tokens, _ = used.planner.plan(matcher, answer[:at], ends=[used.end])
-        assert list(planned_tokens) == answer[at : at + len(planned_tokens)]
+        planned_tokens = planned_ids(used.planner, matcher, answer[:at])
+        assert planned_tokens == answer[at : at + len(planned_tokens)]
         at += len(planned_tokens)
         free += at < len(answer)
         assert all(matcher.accept_token(token) for token in answer[at - len(planned_tokens) : at + 1])
@@ -131,40 +147,77 @@ def test_a_plan_follows_a_model_that_has_cut_free_text_in_its_own_way() -> None:
     assert used.plan(value(WEATHER), written) == [",", ' "', "days", '":', " "]
 
 
-@pytest.mark.parametrize(
-    ("at_most", "ends"), [pytest.param(1, True, id="last"), pytest.param(2, False, id="another-may-follow")]
-)
-def test_the_end_is_planned_where_nothing_else_may_follow(at_most: int, ends: bool) -> None:
-    """Behind the only call that a request allows comes the end token, and that is certain."""
+@pytest.mark.parametrize("at_most", [pytest.param(1, id="last"), pytest.param(2, id="another-may-follow")])
+def test_a_plan_goes_as_far_as_the_answer_may_end(at_most: int) -> None:
+    """What closes a call is forced. The end token needs no plan: the step that reads the rest writes it."""
     used = model(smollm2)
     written = used.ids(f'<tool_call>\n{{"name": "f", "arguments": {CALL}')
-    tokens = used.plan(call("f", at_most=at_most), written)
 
-    assert "".join(tokens).startswith("}\n</tool_call>")
-    assert (tokens[-1] == used.tokenizer.eos_token) is ends
+    assert "".join(used.plan(call("f", at_most=at_most), written)) == "}\n</tool_call>"
 
 
-def test_a_long_plan_goes_on_where_it_ends() -> None:
-    """A constant of any length is planned piece by piece, and the pieces are the tokens of the whole."""
+def test_a_long_constant_is_planned_piece_by_piece() -> None:
+    """A plan is bounded, and the plans together are nearly the tokens of the whole."""
     used = model(smollm2)
-    text = "All work and no play makes a long constant. " * 1000
+    text = "All work and no play makes a long constant. " * 100
     matcher = xgr.GrammarMatcher(used.walker.compile(compact_tag(value({"const": text}))))
-    answer = used.ids(f'"{text}"')
-    at, plans, goes_on = 0, 0, True
-    while goes_on:
-        tokens, goes_on = used.planner.plan(matcher, answer[:at], ends=[used.end])
+    answer, plans = used.ids(f'"{text}"'), []
+    at = 0
+    while tokens := planned_ids(used.planner, matcher, answer[:at]):
         assert all(matcher.accept_token(token) for token in tokens)
-        assert list(tokens) == [*answer, used.end][at : at + len(tokens)]
-        at, plans = at + len(tokens), plans + 1
+        assert tokens == answer[at : at + len(tokens)]
+        at += len(tokens)
+        plans.append(used.tokenizer.decode(tokens))
 
-    assert len(text) > 4 * MOST_FORCED
-    assert (at, plans > 1) == (len(answer) + 1, True)
+    assert at == len(answer)
+    assert MOST < max(map(len, plans)) * 2 <= 2 * MOST
 
 
-def test_a_plan_covers_its_tokens_and_an_empty_one_its_place() -> None:
+ENDLESS = [
+    pytest.param('root ::= "a" root', "", "a" * MOST, id="from-the-start"),
+    pytest.param('root ::= "x" | "y" loop\nloop ::= "ab" loop', "y", "ab" * (MOST // 2), id="later"),
+]
+
+
+@pytest.mark.parametrize(("grammar", "written", "forced"), ENDLESS)
+def test_what_is_forced_without_end_is_planned_up_to_the_bound(
+    grammar: str, written: str, forced: str
+) -> None:
+    """A client's grammar may lead nowhere. XGrammar's own jump forward would never come back from it."""
+    used = model(smollm2)
+    text = "".join(used.plan({"type": "grammar", "grammar": grammar}, used.ids(written)))
+
+    assert forced.startswith(text)
+    assert len(text) > MOST // 2
+
+
+@pytest.mark.parametrize(
+    ("written", "allowed", "forbidden"),
+    [
+        pytest.param('{"city": "Oslo",', {' "'}, {" ", ' "d'}, id="inside"),
+        pytest.param('{"city":', {' "', ' ""', ' "/', ' "-'}, {" "}, id="where-free-text-begins"),
+        pytest.param('{"city": "Oslo", "days":', {" ", " -"}, {" 1"}, id="where-a-number-begins"),
+    ],
+)
+def test_a_narrowed_mask_forbids_other_cuts_of_forced_text_and_no_text(
+    written: str, allowed: set[str], forbidden: set[str]
+) -> None:
+    """A token that ends within the forced text is the planned one. What reaches beyond it stays allowed."""
+    used = model(smollm2)
+    found = used.allowed(value(WEATHER), used.ids(written))
+
+    assert allowed <= set(found)
+    assert not forbidden & set(found)
+
+
+def test_a_plan_says_nothing_once_it_was_left_or_has_ended() -> None:
     """Where nothing is forced, that is known too, and not looked for again."""
-    assert [Plan(5, (1, 2), goes_on=False).covers(at) for at in range(4, 8)] == [False, True, True, False]
-    assert [Plan(5, (), goes_on=False).covers(at) for at in range(4, 7)] == [False, True, False]
+    plan = Plan(1, (Forced(5, b"ab"), Forced(6, b"b")), goes_on=False)
+    opened = Plan(1, (), goes_on=False)
+
+    assert [plan.rest(written) for written in ([9], [9, 5])] == [plan.forced, plan.forced[1:]]
+    assert [plan.rest(written) for written in ([9, 6], [9, 5, 6], [9, 5, 7])] == [None, None, None]
+    assert [opened.rest(written) for written in ([9], [9, 5])] == [(), None]
 
 
 @pytest.mark.parametrize(
@@ -178,7 +231,7 @@ def test_a_matcher_is_left_as_it_was_found(written: str) -> None:
     assert all(matcher.accept_token(token) for token in ids)
     before, after = (xgr.allocate_token_bitmask(1, len(used.walker.tokens)) for _ in range(2))
     matcher.fill_next_token_bitmask(before)
-    used.planner.plan(matcher, ids, ends=[used.end])
+    used.planner.plan(matcher, ids)
     matcher.fill_next_token_bitmask(after)
 
     assert before.tolist() == after.tolist()
@@ -189,5 +242,5 @@ def test_a_character_of_which_only_the_first_byte_is_certain_is_not_planned() ->
     """`é` and `è` begin with the same byte. What stands before them is planned."""
     used = model(smollm2)
 
-    assert used.plan(value({"enum": ["caf\u00e9", "caf\u00e8"]}), []) == ['"', "c", "af"]
+    assert used.plan(value({"enum": ["caf\u00e9", "caf\u00e8"]}), []) == ['"', "c"]
     assert used.plan(value({"enum": ["\u00e9", "\u00e8"]}), used.ids('"')) == []

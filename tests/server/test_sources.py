@@ -224,3 +224,5 @@ def test_a_switch_stands_alone_or_with_its_value(write: WriteFile) -> None:
     assert load(["--strict-tools", "--port", "1"], {}).port == 1
     assert not load(["--strict-tools", "false"], {"STRICTCALL_STRICT_TOOLS": "true"}).strict_tools
     assert load(["--config", str(path)], {}).strict_tools
+    assert not load(["--config", str(path), "--no-strict-tools", "--port", "1"], {}).strict_tools
+    assert load(["--no-strict-tools", "--strict-tools"], {}).strict_tools
