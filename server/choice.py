@@ -28,6 +28,9 @@ from server.slices import in_slices
 from server.validate import Violation, violation_error
 from server.verdict import Coverage, Verdict
 
+MOST_CHOICES = 128
+"""So far apart are the seeds of attempts; as many choices a request may ask for."""
+
 SEEDS = 2**63
 """Seeds wrap around here, where the engine's end."""
 
@@ -109,7 +112,7 @@ class Choice:
         outputs = self._context.engine.generate(
             name if number == 1 else f"{name}-{number}",
             attempt.prompt.token_ids,
-            _sampling(attempt.sampling, self._index),
+            _sampling(attempt.sampling, self._index, number),
             attempt.constraint.structural_tag,
         )
         async with aclosing(in_slices(outputs)) as parts:
@@ -173,7 +176,9 @@ class Choice:
         return Repair.REPAIRED if done else Repair.UNFINISHED
 
 
-def _sampling(sampling: SamplingParams, index: int) -> SamplingParams:
-    """Choice `index` draws from a seed of its own, or all choices would be the same."""
+def _sampling(sampling: SamplingParams, index: int, number: int) -> SamplingParams:
+    """Each choice draws from a seed of its own, or all would be the same, and so does each attempt at it."""
     seed = sampling.seed
-    return sampling if seed is None else replace(sampling, seed=(seed + index) % SEEDS)
+    if seed is None:
+        return sampling
+    return replace(sampling, seed=(seed + index + MOST_CHOICES * (number - 1)) % SEEDS)

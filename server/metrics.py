@@ -111,6 +111,13 @@ class Metrics:
             "outcome",
         )
 
+        self.drafting = Gauge(
+            "strictcall_forced_token_drafting",
+            "1 where forced tokens are drafted, 0 where they are not, and then the reason.",
+            ["because"],
+            registry=self._registry,
+        )
+
     def _define_tool_calls(self) -> None:
         self.tool_calls = self._counter(
             "tool_calls",
@@ -171,6 +178,11 @@ class Metrics:
         for choice in CHOICES:
             for held in Held:
                 self.tool_calls.labels(family=family, choice=choice, constraint=held.value)
+
+    def tell_drafting(self, undrafted: str | None) -> None:
+        """Say whether the engine drafts forced tokens, or why it does not."""
+        self.drafting.clear()
+        self.drafting.labels(because=undrafted or "").set(undrafted is None)
 
     def _counter(self, name: str, text: str, *labels: str) -> Counter:
         return Counter(f"strictcall_{name}", text, labels, registry=self._registry)

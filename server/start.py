@@ -58,7 +58,8 @@ async def start(settings: Settings, located: Located, metrics: Metrics, *, repor
         )
         began = time.monotonic()
         engine = await start_engine(begin)
-    if drafts and engine.undrafted:
+    metrics.tell_drafting(engine.undrafted)
+    if engine.undrafted:
         report(f"Forced tokens are not drafted: {engine.undrafted}.")
     planner = SchemaPlanner(limits=settings.schema_limits)
     with progress("Warming up", report):

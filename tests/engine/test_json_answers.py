@@ -97,7 +97,8 @@ async def test_tools_and_a_format_give_calls_or_an_answer_in_the_format(
     server: RunningServer, *, stream: bool
 ) -> None:
     """With `auto` each answer is one or the other; with `none` it is the format, with `required` a call."""
-    function = {"name": "ask", "strict": True, "parameters": {"type": "object", "properties": {}}}
+    nothing = {"type": "object", "properties": {}, "additionalProperties": False}
+    function = {"name": "ask", "strict": True, "parameters": nothing}
     body = {
         **WILD,
         "tools": [{"type": "function", "function": function}],

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from server.choice import MOST_CHOICES
 from server.engine.protocol import EngineError, Finish, TokenLogprob
 from server.engine.scripted import Ending, Script
 from server.settings import Settings
@@ -198,6 +199,15 @@ async def test_calls_before_a_wrong_one_stay(vocabulary: Vocabulary) -> None:
         assert whole.count("The call is accepted") == 1
         assert [asked.ending for asked in server.engine.asked[:2]] == [Ending.CLOSED, Ending.FINISHED]
         assert server.metric("strictcall_aborts_total", cause="retry") == 2
+
+
+async def test_each_attempt_draws_from_a_seed_of_its_own(vocabulary: Vocabulary) -> None:
+    """With the same one, the same numbers would draw the same wrong call again."""
+    texts = [SUBJECTS["call"](text) for text in (WRONG, RIGHT)]
+    async with serving(vocabulary, texts) as server:
+        await server.chat(**request("call", strict=True), seed=5)
+
+        assert [asked.sampling.seed for asked in server.engine.asked] == [5, 5 + MOST_CHOICES]
 
 
 async def test_ids_and_indices_go_on_over_attempts(vocabulary: Vocabulary) -> None:

@@ -125,7 +125,7 @@ def test_every_help_text_is_a_sentence(metrics: Metrics) -> None:
         if line.startswith("# HELP strictcall_") and not line.split()[2].endswith("_created")
     ]
 
-    assert len(lines) == 20
+    assert len(lines) == 22
     assert [line for line in lines if not line.endswith(".") or len(line.split()) < 6] == []
 
 
@@ -146,3 +146,15 @@ def test_closing_removes_the_directory(metrics: Metrics) -> None:
     assert not metrics.engine_directory.exists()
     assert "strictcall_mask_rows_total" not in samples(metrics)
     assert "strictcall_requests_in_flight" in samples(metrics)
+
+
+@pytest.mark.parametrize(("undrafted", "series"), [(None, {"": 1}), ("LoRA is on", {"LoRA is on": 0})])
+def test_whether_forced_tokens_are_drafted_is_told(
+    metrics: Metrics, undrafted: str | None, series: dict[str, float]
+) -> None:
+    """There is one series, and where nothing is drafted its label says why."""
+    metrics.tell_drafting("of something else")
+    metrics.tell_drafting(undrafted)
+    found = samples(metrics)["strictcall_forced_token_drafting"]
+
+    assert {dict(labels)["because"]: value for labels, value in found.items()} == series
