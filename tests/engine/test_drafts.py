@@ -151,10 +151,8 @@ async def test_a_draft_that_the_model_would_not_write_is_replaced(
 ) -> None:
     """The answer is that without drafts, and no sequence of its tokens is out of the model's reach."""
     schema = {"type": "object", "properties": {"path": PLACE}, "required": ["path"]}
-    tag, prompt = (
-        masked(schema),
-        running.prompt("Orders are in the directory /srv/data/orders. Where are they?"),
-    )
+    question = 'Orders are in /srv/data/orders. Write the JSON {"path": "/srv/data/orders"}'
+    tag, prompt = masked(schema), running.prompt(question)
 
     async def answer(sampling: SamplingParams) -> list[int]:
         outputs = [each async for each in running.engine.generate("place", prompt, sampling, tag)]
