@@ -15,6 +15,7 @@ text ends, tokens that reach further are left to it too: a path may begin with `
 
 import codecs
 import string
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -29,6 +30,9 @@ MOST_FORCED = 256
 
 MOST_PIECES = 4
 """Looks ahead of which a plan is made at most."""
+
+MOST_SECONDS = 0.1
+"""How long a plan may take. Usual ones take a hundredth of that, but a mask may be slow to fill."""
 
 TAIL = 4
 """Tokens before the forced text that it is tokenized with: merges reach back over the last ones only."""
@@ -149,12 +153,12 @@ class TokenPlanner:
     def plan(self, matcher: Matcher, written: Sequence[int]) -> Plan:
         """Plan what follows `written`, behind which `matcher` stands."""
         forced: list[Forced] = []
-        goes_on = True
+        goes_on, until = True, time.perf_counter() + MOST_SECONDS
         try:
             for _ in range(MOST_PIECES):
                 near = [*written[-TAIL:], *(each.token for each in forced)][-TAIL:]
                 known = len(forced)
-                for each in self._piece(matcher, near):
+                for each in self._piece(matcher, near, until):
                     if not matcher.accept_token(each.token):
                         break
                     forced.append(each)
@@ -166,9 +170,9 @@ class TokenPlanner:
             if forced:
                 matcher.rollback(len(forced))
 
-    def _piece(self, matcher: Matcher, tail: Sequence[int]) -> Iterator[Forced]:
+    def _piece(self, matcher: Matcher, tail: Sequence[int], until: float) -> Iterator[Forced]:
         """The tokens of the text that is forced next, as long as they are just that text."""
-        forced, following = self._look_ahead(matcher)
+        forced, following = self._look_ahead(matcher, until)
         rest = forced.encode()
         for token in self._cut(tail, forced, following) if forced else ():
             text = self._texts[token]
@@ -189,15 +193,16 @@ class TokenPlanner:
         )
         return tokens[len(tail) : stable]
 
-    def _look_ahead(self, matcher: Matcher) -> tuple[str, str | None]:
+    def _look_ahead(self, matcher: Matcher, until: float) -> tuple[str, str | None]:
         """The text that is forced, and characters that stand for what may come behind it, if known."""
         forced = bytearray()
         try:
-            while len(forced) < MOST_FORCED and (byte := self.masks.only_byte(matcher)):
+            while (known := len(forced) < MOST_FORCED and time.perf_counter() < until) and (
+                byte := self.masks.only_byte(matcher)
+            ):
                 if not matcher.accept_string(byte):
                     break
                 forced += byte
-            known = len(forced) < MOST_FORCED
             return whole_characters(bytes(forced)), what_follows(matcher) if known else None
         finally:
             if forced:

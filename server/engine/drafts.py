@@ -32,7 +32,7 @@ from vllm.v1.structured_output.backend_xgrammar import XgrammarBackend, Xgrammar
 from xgrammar import GrammarMatcher
 
 from server.engine.core import TimedMasks, require
-from server.engine.drafting import Forced, Plan, TokenPlanner
+from server.engine.drafting import MOST_SECONDS, Forced, Plan, TokenPlanner
 from server.metrics import EngineMetrics
 
 logger = logging.getLogger(__name__)
@@ -58,8 +58,15 @@ class Course:
     """What is planned for a sequence, and how its drafts have fared."""
 
     plan: Plan
+    seconds: float = 0
+    """How long the plan took."""
     accepted: int = 0
     rejected: int = 0
+
+    @property
+    def plannable(self) -> bool:
+        """Whether another plan may be made: one that took too long is the last."""
+        return self.seconds < MOST_SECONDS
 
     @property
     def worthwhile(self) -> bool:
@@ -109,22 +116,22 @@ class ForcedTokens:
         if rest is not None:
             return rest
         matcher = matcher_of(request)
-        if matcher is None:
+        if matcher is None or (course is not None and not course.plannable):
             return ()
+        started = time.perf_counter()
         plan = self._planned(request, matcher)
-        self._courses[request.request_id] = replace(course, plan=plan) if course else Course(plan)
+        seconds = time.perf_counter() - started
+        self.engine_metrics.forced_token_plan_seconds.observe(seconds)
+        self._courses[request.request_id] = replace(course or Course(plan), plan=plan, seconds=seconds)
         return plan.forced
 
     def _planned(self, request: Request, matcher: GrammarMatcher) -> Plan:
         """Plan, or do without a plan: whatever a mask may bring to light, it must not end the engine."""
-        started = time.perf_counter()
         try:
             return self._planner.plan(matcher, request.output_token_ids)
         except (RuntimeError, ValueError):
             logger.exception("No tokens could be planned for request %s.", request.request_id)
             return Plan(request.num_output_tokens, (), goes_on=False)
-        finally:
-            self.engine_metrics.forced_token_plan_seconds.observe(time.perf_counter() - started)
 
 
 class ForcedTokenDrafts(ForcedTokens):

@@ -124,3 +124,14 @@ def test_a_sequence_whose_drafts_are_rejected_is_written_without_them() -> None:
 
     assert course.worthwhile
     assert not replace(course, rejected=course.rejected + 1).worthwhile
+
+
+def test_a_plan_that_took_too_long_is_the_last_of_its_sequence() -> None:
+    """A mask that is slow to fill must not keep the other sequences waiting at every step."""
+    from server.engine.drafting import MOST_SECONDS
+    from server.engine.drafts import Course
+
+    plan = Plan(0, (), goes_on=False)
+
+    assert Course(plan, seconds=MOST_SECONDS / 2).plannable
+    assert not Course(plan, seconds=MOST_SECONDS).plannable

@@ -12,7 +12,7 @@ from transformers import AutoTokenizer
 
 from parsers.families.hermes import HERMES
 from parsers.grammar import CallableTool
-from server.engine.drafting import MOST_FORCED, MOST_PIECES, Forced, Plan, TokenPlanner
+from server.engine.drafting import MOST_FORCED, MOST_PIECES, MOST_SECONDS, Forced, Plan, TokenPlanner
 from server.forms import compact_tag
 from server.schema.plan import SchemaPlanner
 from server.walk import Walker
@@ -244,3 +244,15 @@ def test_a_character_of_which_only_the_first_byte_is_certain_is_not_planned() ->
 
     assert used.plan(value({"enum": ["caf\u00e9", "caf\u00e8"]}), []) == ['"', "c"]
     assert used.plan(value({"enum": ["\u00e9", "\u00e8"]}), used.ids('"')) == []
+
+
+def test_a_plan_ends_when_its_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was found until then is planned, but for the last token, which may still change."""
+    used = model(smollm2)
+    whole = used.plan(value(WEATHER), [])
+    clock = iter(range(1000))
+    monkeypatch.setattr("server.engine.drafting.time.perf_counter", lambda: next(clock) * MOST_SECONDS / 8)
+    found = used.plan(value(WEATHER), [])
+
+    assert found == whole[: len(found)]
+    assert 0 < len(found) < len(whole)
