@@ -221,7 +221,7 @@ MASKS = (
     ),
     Panel(
         "Forced tokens",
-        "With --draft-forced-tokens: tokens that were given to the model to verify, and those it accepted.",
+        "Tokens that a mask forced: those given to the model to verify, and those it accepted.",
         (
             Query(f"sum({rate('strictcall_forced_tokens_drafted_total')})", "drafted"),
             Query(f"sum({rate('strictcall_forced_tokens_accepted_total')})", "accepted"),
