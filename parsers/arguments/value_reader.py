@@ -6,6 +6,7 @@ its end only if markup follows:
     …a </parameter> in text</parameter>\n</function>    the first one is text
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 from parsers.arguments.buffered import BufferedReader, TextEnds
@@ -15,7 +16,7 @@ from parsers.arguments.value_text import ValueText
 from parsers.markers import first_marker, held_tail, may_become
 
 
-class ValueReader(BufferedReader):
+class ValueReader(BufferedReader, ABC):
     """Reads one call, whose values end at `ends`, and behind them one of the `tags` begins.
 
     A subclass sets what a value is `allowed` to be, says what stands before it, and makes `read_value` the
@@ -32,9 +33,9 @@ class ValueReader(BufferedReader):
         self._ending: list[str] = []
         """What looks like the end of a value, until what follows proves it."""
 
+    @abstractmethod
     def between(self) -> bool:
         """A mode: between the arguments."""
-        raise NotImplementedError
 
     def read_value(self) -> bool:
         """A mode: in a value."""
