@@ -1,0 +1,114 @@
+"""How every surface answers: whole or streamed, by an encoder of its own over the same steps.
+
+    return await respond_whole(answer, ChatResponse(…), http)      # one JSON body
+    return await respond_streamed(answer, ChatStream(…), http)     # server-sent events
+
+What is the same for all is here: the client that leaves, the first chunk that is awaited before the headers,
+the error that comes when the status has been sent, the tokens in the log line.
+"""
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from typing import Any, Protocol
+
+from fastapi import Request, Response
+from fastapi.responses import JSONResponse, StreamingResponse
+
+from server.answer import Answer
+from server.api.disconnect import unless_disconnected
+from server.boundary import recorded_error
+from server.errors import ApiError
+from server.exchange import exchange_of
+from server.observe import Usage
+from server.sequence import Step
+
+STREAM_HEADERS = {"cache-control": "no-cache", "x-accel-buffering": "no"}
+"""Neither the client nor a proxy may wait for the end of a stream."""
+
+
+class WholeEncoder(Protocol):
+    """Folds the steps of an answer into one body."""
+
+    def add(self, step: Step) -> None: ...
+
+    def body(self, usage: Usage) -> dict[str, Any]:
+        """The body, once every step was added."""
+        ...
+
+
+class StreamEncoder(Protocol):
+    """Turns the steps of an answer into the bytes of a stream."""
+
+    def open(self) -> bytes:
+        """What comes before everything else. Asked for once, when there is a first step."""
+        ...
+
+    def encode(self, step: Step) -> bytes:
+        """What one step adds; empty if the client is to see nothing of it."""
+        ...
+
+    def close(self, usage: Usage) -> bytes:
+        """The end of a stream whose every step was encoded."""
+        ...
+
+    def fail(self, error: ApiError) -> bytes:
+        """The end of a stream that has begun and cannot go on."""
+        ...
+
+
+async def respond_whole(answer: Answer, encoder: WholeEncoder, http: Request) -> Response:
+    """Walk the whole path, then respond once. Stops if the client leaves. Raises what the path raises."""
+    return JSONResponse(await unless_disconnected(http, _fold(answer, encoder, http)))
+
+
+async def respond_streamed(answer: Answer, encoder: StreamEncoder, http: Request) -> Response:
+    """Respond step by step.
+
+    Raises what the path raises before the first chunk; any later error is the stream's last event.
+    """
+    chunks = _chunks(answer, encoder, http)
+    # The first chunk is awaited here, so that an engine which refuses the request still gives a status.
+    first = await unless_disconnected(http, anext(chunks))
+    return StreamingResponse(_rest(first, chunks), media_type="text/event-stream", headers=STREAM_HEADERS)
+
+
+async def _fold(answer: Answer, encoder: WholeEncoder, http: Request) -> dict[str, Any]:
+    async with aclosing(answer.steps()) as steps:
+        async for step in steps:
+            encoder.add(step)
+    _account(http, answer.usage)
+    return encoder.body(answer.usage)
+
+
+async def _chunks(answer: Answer, encoder: StreamEncoder, http: Request) -> AsyncGenerator[bytes, None]:
+    begun = False
+    try:
+        async with aclosing(answer.steps()) as steps:
+            async for step in steps:
+                opening = b"" if begun else encoder.open()
+                if chunk := opening + encoder.encode(step):
+                    begun = True
+                    yield chunk
+        yield encoder.close(answer.usage)
+    except Exception as exc:  # the outermost place of a stream, as `Boundary` is that of a response
+        if not begun:
+            raise
+        error = recorded_error(exc, http.scope)
+        # The status line has said 200, but for the log and the metrics this was an error.
+        exchange_of(http).status = error.status
+        yield encoder.fail(error)
+    finally:
+        _account(http, answer.usage)
+
+
+async def _rest(first: bytes, chunks: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
+    """The stream whose first chunk was awaited before its headers were sent."""
+    async with aclosing(chunks):
+        yield first
+        async for chunk in chunks:
+            yield chunk
+
+
+def _account(http: Request, usage: Usage) -> None:
+    exchange = exchange_of(http)
+    exchange.prompt_tokens, exchange.completion_tokens = usage.prompt, usage.completion
