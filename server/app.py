@@ -34,6 +34,15 @@ OPEN_ROUTERS = (ops.router,)
 ROUTERS = (chat.router, models.router, tokens.router)
 """One line for each module of `server.api`."""
 
+EXPOSED_HEADERS = (
+    "x-request-id",
+    "request-id",
+    "openai-processing-ms",
+    "openai-version",
+    "retry-after",
+)
+"""What pages in browsers may read of a response."""
+
 DESCRIPTION = """OpenAI's API with dependable tool calls.
 
 Any official OpenAI SDK works with `base_url` set to this server's `/v1`."""
@@ -74,7 +83,7 @@ def middleware(context: Context) -> list[Middleware]:
                 allow_origins=settings.cors_origin,
                 allow_methods=["*"],
                 allow_headers=["*"],
-                expose_headers=["x-request-id", "openai-processing-ms", "openai-version", "retry-after"],
+                expose_headers=EXPOSED_HEADERS,
             )
         )
     layers.append(Middleware(Boundary))

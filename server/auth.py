@@ -13,7 +13,9 @@ from collections.abc import Sequence
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from server.dialect import Dialect
 from server.errors import ApiError, Code
+from server.exchange import exchange_of
 
 OPEN_PATHS = frozenset({"/health", "/ready", "/metrics", "/version"})
 """What probes and collectors ask for. Nothing here spends model time or tells what users sent."""
@@ -30,15 +32,15 @@ class RequireKey:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and self._keys and scope["path"] not in OPEN_PATHS:
-            self._check(bearer(Headers(scope=scope)))
+            self._check(Headers(scope=scope), exchange_of(scope).dialect)
         await self.app(scope, receive, send)
 
-    def _check(self, key: bytes | None) -> None:
+    def _check(self, headers: Headers, dialect: Dialect) -> None:
+        key = next((key for read in dialect.keys if (key := read(headers)) is not None), None)
         if key is None:
             raise ApiError(
                 Code.MISSING_KEY,
-                "You didn't provide an API key. You need to provide your API key in an Authorization header "
-                "using Bearer auth (i.e. Authorization: Bearer YOUR_KEY).",
+                f"You didn't provide an API key. You need to provide your API key {dialect.key_place}.",
                 headers=CHALLENGE,
             )
         # All keys are compared, in constant time, so that timing tells nothing about any of them.
@@ -48,10 +50,3 @@ class RequireKey:
                 "Incorrect API key provided. Use one of the keys that this server was started with.",
                 headers=CHALLENGE,
             )
-
-
-def bearer(headers: Headers) -> bytes | None:
-    """The key of `Authorization: Bearer KEY`, or None where there is no such header."""
-    scheme, _, key = headers.get("authorization", "").partition(" ")
-    # Headers are decoded as Latin-1, so this gives back the bytes as they were sent.
-    return key.strip().encode("latin-1") if scheme.lower() == "bearer" and key.strip() else None

@@ -18,7 +18,7 @@ from server.api.body_errors import NOT_JSON, body_error
 from server.api.disconnect import ClientGoneError
 from server.engine.protocol import EngineDeadError, EngineError, EngineRestartingError
 from server.errors import ApiError, Code
-from server.exchange import exchange_of
+from server.exchange import Exchange, exchange_of
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ class Boundary:
             error = recorded_error(exc, scope)
             # Once the response has begun it can only be broken off, which the client notices.
             if exchange_of(scope).status is None:
-                await error_response(error)(scope, receive, send)
+                await error_response(error, exchange_of(scope))(scope, receive, send)
 
 
 def recorded_error(exc: Exception, scope: Scope) -> ApiError:
@@ -104,5 +104,8 @@ def _meant(scope: Scope) -> str:
     return "Please check the URL for typos; /openapi.json lists all there are."
 
 
-def error_response(error: ApiError) -> JSONResponse:
-    return JSONResponse(error.body(), status_code=error.status, headers=dict(error.headers))
+def error_response(error: ApiError, exchange: Exchange) -> JSONResponse:
+    """The error as the SDK of the exchange's API understands it."""
+    dialect = exchange.dialect
+    body = dialect.error_body(error, exchange.request_id)
+    return JSONResponse(body, status_code=dialect.status(error), headers=dict(error.headers))

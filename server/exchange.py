@@ -20,6 +20,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from server.dialect import Dialect, dialect_of
 from server.logs import REQUEST_ID
 from server.metrics import Metrics
 
@@ -39,6 +40,7 @@ LOGGED_PATH_LENGTH = 200
 OPERATIONS = "ops"
 APIS = {
     "/v1/chat/completions": "chat",
+    "/v1/messages": "messages",
     "/v1/models": "models",
     "/tokenize": "tokenize",
     "/detokenize": "tokenize",
@@ -51,8 +53,13 @@ APIS = {
 """The `api` label by path. Any other path is `other`: what clients make up must not make up time series."""
 
 
+PARENTS = ("/v1/models", "/v1/messages")
+"""What is below these paths is of the same API, whether or not it exists."""
+
+
 def api_of(path: str) -> str:
-    return APIS.get("/v1/models" if path.startswith("/v1/models/") else path, "other")
+    parents = (parent for parent in PARENTS if path.startswith(f"{parent}/"))
+    return APIS.get(next(parents, path), "other")
 
 
 @dataclass(slots=True)
@@ -70,6 +77,11 @@ class Exchange:
     """The error code, if the answer is an error."""
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+
+    @property
+    def dialect(self) -> Dialect:
+        """How its API speaks of errors, keys and ids."""
+        return dialect_of(self.api)
 
     @property
     def seconds(self) -> float:
@@ -151,6 +163,7 @@ class Exchanges:
 def _begin(exchange: Exchange, message: Message) -> None:
     exchange.status = message["status"]
     headers = MutableHeaders(scope=message)
-    headers["x-request-id"] = exchange.request_id
+    for name in exchange.dialect.id_headers:
+        headers[name] = exchange.request_id
     headers["openai-processing-ms"] = str(round(exchange.seconds * 1000))
     headers["openai-version"] = API_VERSION
