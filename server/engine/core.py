@@ -1,7 +1,8 @@
 """What runs inside vLLM's engine process: its scheduler and its XGrammar backend, with a clock.
 
-vLLM creates the scheduler by name (`scheduler_cls`). Ours times the masks of every step, and installs an
-XGrammar backend that times each compilation. The figures go to `server.metrics.EngineMetrics`:
+vLLM creates the scheduler by name (`scheduler_cls`). Ours times the masks of every step, installs an XGrammar
+backend that times each compilation, and reads long prompts in pieces that leave others their time. The
+figures go to `server.metrics.EngineMetrics`:
 
     strictcall_mask_fill_seconds_count 20.0            # 20 steps had masks
     strictcall_grammar_cache_total{result="miss"} 1.0  # for one grammar
@@ -16,7 +17,7 @@ import threading
 import time
 from typing import Any
 
-from vllm.config import VllmConfig
+from vllm.config import SchedulerConfig, VllmConfig
 from vllm.v1.core.sched.async_scheduler import AsyncScheduler
 from vllm.v1.core.sched.output import GrammarOutput, SchedulerOutput
 from vllm.v1.core.sched.scheduler import Scheduler
@@ -25,6 +26,7 @@ from vllm.v1.structured_output.backend_types import StructuredOutputGrammar, Str
 from vllm.v1.structured_output.backend_xgrammar import XgrammarBackend
 from xgrammar import GrammarCompiler
 
+from server.engine.pace import Pace
 from server.metrics import EngineMetrics
 
 TESTED_VERSIONS = "vllm 0.32.0 and xgrammar 0.2.8"
@@ -95,7 +97,38 @@ class TimedMasks:
         return masks
 
 
-class TimedScheduler(TimedMasks, Scheduler):
+class PacedPrompts:
+    """Mixed into a scheduler of vLLM: pieces of long prompts are as long as a step has time for.
+
+    vLLM reads at most `long_prefill_token_threshold` tokens of a prompt in one step if there are other
+    requests. That is the longest piece here, and 0 leaves prompts whole. A step of this scheduler must end
+    before the next is scheduled, so that it can be timed.
+    """
+
+    scheduler_config: SchedulerConfig
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._pace = Pace(self.scheduler_config.long_prefill_token_threshold)
+        self._began: float | None = None
+        """When the running step was scheduled, if it reads a whole piece."""
+
+    def schedule(self, *args: Any, **kwargs: Any) -> SchedulerOutput:
+        piece = self.scheduler_config.long_prefill_token_threshold = self._pace.piece
+        began = time.perf_counter()
+        scheduled: SchedulerOutput = super().schedule(*args, **kwargs)  # type: ignore[misc]
+        read = scheduled.num_scheduled_tokens.values()
+        # A step for one request alone reads more than a piece, and keeps nobody waiting.
+        self._began = began if piece and len(read) > 1 and piece in read else None
+        return scheduled
+
+    def update_from_output(self, *args: Any, **kwargs: Any) -> Any:
+        if self._began is not None:
+            self._pace.took(time.perf_counter() - self._began)
+        return super().update_from_output(*args, **kwargs)  # type: ignore[misc]
+
+
+class TimedScheduler(PacedPrompts, TimedMasks, Scheduler):
     """For engines that schedule a step when the one before is done, as on a CPU."""
 
 
@@ -125,7 +158,9 @@ def install_backend(manager: StructuredOutputManager, config: VllmConfig, metric
 
 def check_seams() -> None:
     """Raise `SeamError` if a name that the classes here need is gone from vLLM or XGrammar."""
-    require(Scheduler, "get_grammar_bitmask")
+    require(Scheduler, "get_grammar_bitmask", "schedule", "update_from_output")
+    require(SchedulerConfig, "long_prefill_token_threshold")
+    require(SchedulerOutput, "num_scheduled_tokens")
     require(AsyncScheduler, "get_grammar_bitmask")
     require(StructuredOutputManager, "grammar_init", "grammar_bitmask")
     require(XgrammarBackend, "compile_grammar")

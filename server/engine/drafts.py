@@ -31,7 +31,7 @@ from vllm.v1.structured_output import StructuredOutputManager
 from vllm.v1.structured_output.backend_xgrammar import XgrammarBackend, XgrammarGrammar
 from xgrammar import GrammarMatcher
 
-from server.engine.core import TimedMasks, require
+from server.engine.core import PacedPrompts, TimedMasks, require
 from server.engine.drafting import MOST_SECONDS, Forced, Plan, TokenPlanner
 from server.metrics import EngineMetrics
 
@@ -195,11 +195,11 @@ class ForcedTokenDrafts(ForcedTokens):
         return [each.token for each in forced[:most]]
 
 
-class PlanningScheduler(ForcedTokens, TimedMasks, Scheduler):
+class PlanningScheduler(ForcedTokens, PacedPrompts, TimedMasks, Scheduler):
     """Named in `scheduler_cls` where there is no obstacle."""
 
 
-class DraftingScheduler(ForcedTokenDrafts, TimedMasks, Scheduler):
+class DraftingScheduler(ForcedTokenDrafts, PacedPrompts, TimedMasks, Scheduler):
     """The same, with drafts."""
 
 

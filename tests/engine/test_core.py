@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from server.engine.core import SeamError, check_seams, make_way, require, scheduler_name
+from server.engine.core import PacedPrompts, SeamError, check_seams, make_way, require, scheduler_name
 
 pytestmark = pytest.mark.engine
 
@@ -55,3 +55,43 @@ def test_threads_that_compile_are_nicer_than_the_one_that_steps() -> None:
 
     assert compiling == min(usual + 10, 19)
     assert niceness_after_making_way() == usual
+
+
+class Steps:
+    """A scheduler of which each step reads so much of each prompt, by its own threshold."""
+
+    def __init__(self, config: SimpleNamespace, prompts: int) -> None:
+        self.scheduler_config, self.prompts = config, prompts
+
+    def schedule(self) -> SimpleNamespace:
+        piece = self.scheduler_config.long_prefill_token_threshold
+        return SimpleNamespace(
+            num_scheduled_tokens={"stream": 1, **dict.fromkeys("ab"[: self.prompts], piece)}
+        )
+
+    def update_from_output(self) -> str:
+        return "outputs"
+
+
+class PacedSteps(PacedPrompts, Steps):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("prompts", "pieces"),
+    [pytest.param(0, [128, 128], id="nobody's prompt"), pytest.param(2, [128, 32], id="two prompts")],
+)
+def test_only_steps_that_read_a_piece_tell_how_long_pieces_may_be(
+    prompts: int, pieces: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A step whose clock says 900 seconds makes the next piece shorter if a piece was in it."""
+    clock = iter([100.0, 1_000.0, 1_001.0, 1_001.1])
+    monkeypatch.setattr("server.engine.core.time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    steps = PacedSteps(SimpleNamespace(long_prefill_token_threshold=128), prompts)
+    found = []
+    for _ in range(2):
+        steps.schedule()
+        found.append(steps.scheduler_config.long_prefill_token_threshold)
+        assert steps.update_from_output() == "outputs"
+
+    assert found == pieces
