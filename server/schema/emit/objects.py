@@ -39,6 +39,8 @@ class ObjectRules:
         self._form = form
         self._members = members
         self._free = free
+        self._whole_from = max((at for at, member in enumerate(members, 1) if member.required), default=0)
+        """The place from which on no member is required."""
         self._least = 0
         self._most: int | None = None
         self._choices: dict[tuple[int, int], Expression | None] = {}
@@ -93,7 +95,7 @@ class ObjectRules:
         return None if choice is None else sequence(fixed(separator + self._form.key.begin), choice)
 
     def _end(self, at: int, count: int) -> Expression | None:
-        is_whole = count >= self._least and not any(member.required for member in self._members[at:])
+        is_whole = count >= self._least and at >= self._whole_from
         return fixed(self._form.end) if is_whole else None
 
     def _choice(self, at: int, count: int) -> Expression | None:
