@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 
-from server.api import chat, models, ops, tokens
+from server.api import chat, models, ops, responses, tokens
 from server.api.error_body import ERROR_RESPONSES
 from server.auth import RequireKey
 from server.body import ReadBody
@@ -31,7 +31,7 @@ BEARER = HTTPBearer(auto_error=False, description="One of the keys the server wa
 """Only describes: `RequireKey` checks."""
 
 OPEN_ROUTERS = (ops.router,)
-ROUTERS = (chat.router, models.router, tokens.router)
+ROUTERS = (chat.router, responses.router, models.router, tokens.router)
 """One line for each module of `server.api`."""
 
 EXPOSED_HEADERS = (
@@ -100,6 +100,8 @@ async def lifespan(app: FastAPI) -> AsyncGenerator[None, None]:
         yield
     finally:
         await context.engine.close()
+        if context.responses is not None:
+            await context.responses.close()
         context.metrics.close()
         context.deadline.close()
 

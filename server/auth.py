@@ -7,6 +7,7 @@
 A path that is not on the list, however it is spelled and whether or not it exists, needs the key.
 """
 
+import hashlib
 import hmac
 from collections.abc import Sequence
 
@@ -36,7 +37,7 @@ class RequireKey:
         await self.app(scope, receive, send)
 
     def _check(self, headers: Headers, dialect: Dialect) -> None:
-        key = next((key for read in dialect.keys if (key := read(headers)) is not None), None)
+        key = sent_key(headers, dialect)
         if key is None:
             raise ApiError(
                 Code.MISSING_KEY,
@@ -50,3 +51,14 @@ class RequireKey:
                 "Incorrect API key provided. Use one of the keys that this server was started with.",
                 headers=CHALLENGE,
             )
+
+
+def owner_of(scope: Scope, keys: Sequence[str]) -> str:
+    """Whom what a request makes belongs to: a digest of its key. Without `keys`, all is everybody's."""
+    key = sent_key(Headers(scope=scope), exchange_of(scope).dialect) if keys else None
+    return "" if key is None else hashlib.sha256(key).hexdigest()
+
+
+def sent_key(headers: Headers, dialect: Dialect) -> bytes | None:
+    """The key of a request, from the first place that has one."""
+    return next((key for read in dialect.keys if (key := read(headers)) is not None), None)

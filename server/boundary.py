@@ -19,6 +19,7 @@ from server.api.disconnect import ClientGoneError
 from server.engine.protocol import EngineDeadError, EngineError, EngineRestartingError
 from server.errors import ApiError, Code
 from server.exchange import Exchange, exchange_of
+from server.response_store import StoreError
 
 log = logging.getLogger(__name__)
 
@@ -68,6 +69,9 @@ def api_error(exc: Exception, scope: Scope) -> ApiError:
             return body_error(exc.errors())
         case HTTPException():
             return _routing_error(exc, scope)
+        case StoreError():
+            message = "Responses cannot be kept or read at the moment. Send 'store': false to do without."
+            return ApiError(Code.NOT_STORED, message)
         case EngineDeadError():
             return ApiError(Code.ENGINE_DEAD, "The engine has stopped; the server has to be restarted.")
         case EngineRestartingError():

@@ -17,6 +17,7 @@ from server.call_ids import form_of
 from server.engine.protocol import Engine
 from server.metrics import Metrics
 from server.renderer import Renderer
+from server.response_store import ResponseStore
 from server.schema.deadline import CompileDeadline
 from server.schema.plan import SchemaPlanner
 from server.settings import Settings
@@ -41,6 +42,8 @@ class Context:
     """What requests may call the model; the first is the canonical name."""
     created: int
     """When the model was loaded, in seconds since 1970."""
+    responses: ResponseStore | None = None
+    """Where responses are kept; None where nothing is."""
 
     @property
     def call_id_form(self) -> CallIdForm:

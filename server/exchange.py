@@ -40,6 +40,7 @@ LOGGED_PATH_LENGTH = 200
 OPERATIONS = "ops"
 APIS = {
     "/v1/chat/completions": "chat",
+    "/v1/responses": "responses",
     "/v1/messages": "messages",
     "/v1/models": "models",
     "/tokenize": "tokenize",
@@ -52,8 +53,7 @@ APIS = {
 }
 """The `api` label by path. Any other path is `other`: what clients make up must not make up time series."""
 
-
-PARENTS = ("/v1/models", "/v1/messages")
+PARENTS = ("/v1/models", "/v1/responses", "/v1/messages")
 """What is below these paths is of the same API, whether or not it exists."""
 
 

@@ -27,6 +27,10 @@ DEFAULT_MODEL_FAMILY = HERMES.name
 """How it is asked for calls, of which its own chat template knows nothing."""
 
 
+MEMORY, OFF = "memory", "off"
+"""Values of `response_store` that are no path."""
+
+
 class SettingsError(Exception):
     """A setting cannot be read. The message names the source, the setting and the way out."""
 
@@ -196,6 +200,24 @@ class Settings:
             one_of(NamedFinish),
             "tool_calls|stop",
         ),
+    )
+    response_store: str = field(
+        default=MEMORY,
+        metadata=said(
+            "Where /v1/responses are kept for previous_response_id: in memory, in a SQLite file that servers "
+            "may share, or not at all.",
+            text,
+            "memory|off|PATH",
+        ),
+    )
+    response_store_limit: int = field(
+        default=1000, metadata=said("Responses that are kept.", whole(1, 10**7), "COUNT")
+    )
+    response_store_bytes: int = field(
+        default=2**28, metadata=said("Bytes of all of them.", whole(1024, 2**40), "BYTES")
+    )
+    response_store_seconds: int = field(
+        default=30 * 86_400, metadata=said("How long each is kept.", whole(1, 10**9), "SECONDS")
     )
     cors_origin: tuple[str, ...] = field(
         default=(),

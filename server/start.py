@@ -22,6 +22,7 @@ from server.families import Choice, choose
 from server.family import marker_tokens
 from server.locate import Located
 from server.metrics import Metrics
+from server.open_store import open_store
 from server.renderer import Renderer, choose_renderer
 from server.request import SamplingParams
 from server.schema.plan import SchemaPlanner
@@ -90,6 +91,7 @@ async def start(settings: Settings, located: Located, metrics: Metrics, *, repor
         metrics=metrics,
         model_names=settings.model_names,
         created=int(time.time()),
+        responses=open_store(settings),
     )
 
 

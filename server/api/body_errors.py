@@ -33,6 +33,8 @@ EXPECTED = {
     "string_type": "a string",
     "string_unicode": "a string",
     "int_type": "an integer",
+    "int_parsing": "an integer",
+    "bool_parsing": "a boolean",
     "float_type": "a number",
     "bool_type": "a boolean",
     "dict_type": "an object",

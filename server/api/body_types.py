@@ -8,7 +8,7 @@ So unions here look first and choose one member, and what is wrong with `{"role"
 where `|user` is the tag of the chosen member, which `body_errors` leaves out of the client's path.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import isfinite
 from typing import Annotated, Any
 
@@ -64,6 +64,11 @@ def by_member(key: str, *values: str) -> Discriminator:
         chosen = value.get(key) if isinstance(value, dict) else getattr(value, key, None)
         return TAG + chosen if chosen in values else None
 
+    return by_choice(tag, key, *values)
+
+
+def by_choice(tag: Callable[[Json], str | None], key: str, *values: str) -> Discriminator:
+    """Choose among objects by a rule; where it gives None, `key` is said to be none of the `values`."""
     return _Choice(tag, "not_a_member", "Unknown member", {"key": key, "values": values})  # type: ignore[dict-item]  # a context takes any value
 
 
@@ -81,7 +86,7 @@ def has(value: Json, key: str) -> bool:
     return key in value if isinstance(value, dict) else hasattr(value, key)
 
 
-def unsupported_values(way_out: str, *values: str) -> BeforeValidator:
+def unsupported_values(way_out: str, *values: Json) -> BeforeValidator:
     """Refuse values that OpenAI knows and we do not, with the `way_out`."""
 
     def refuse(value: Json) -> Json:

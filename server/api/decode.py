@@ -103,10 +103,11 @@ def _ignored(body: ChatRequestBody) -> tuple[str, ...]:
     names = dict.fromkeys(body.unknown)
     for message in body.messages:
         names.update(dict.fromkeys(f"messages[].{name}" for name in message.unknown))
-    return tuple(_for_log(name) for name in list(names)[:MAX_IGNORED])
+    return tuple(for_log(name) for name in list(names)[:MAX_IGNORED])
 
 
-def _for_log(name: str) -> str:
+def for_log(name: str) -> str:
+    """The name of an unknown field as the log may have it."""
     # A line break in a name must not begin another line of the log.
     short = refusals.cut(name, refusals.MAX_VALUE)
     return "".join(character if character.isprintable() else "?" for character in short)

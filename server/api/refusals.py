@@ -55,13 +55,13 @@ def not_one_of(path: str, supported: Sequence[str], given: Json) -> ApiError:
     return refusal(Code.INVALID_VALUE, path, message)
 
 
-def below(path: str, least: float, given: float) -> ApiError:
+def below(path: str, least: float, given: float | str) -> ApiError:
     code, kind = _number_kind(least, Code.BELOW_MIN, Code.DECIMAL_BELOW_MIN)
     bounds = f"Expected a value >= {_short(least)}, but got {_short(given)} instead."
     return refusal(code, path, f"Invalid {named(path)}: {kind} below minimum value. {bounds}")
 
 
-def above(path: str, most: float, given: float) -> ApiError:
+def above(path: str, most: float, given: float | str) -> ApiError:
     code, kind = _number_kind(most, Code.ABOVE_MAX, Code.DECIMAL_ABOVE_MAX)
     bounds = f"Expected a value <= {_short(most)}, but got {_short(given)} instead."
     return refusal(code, path, f"Invalid {named(path)}: {kind} above maximum value. {bounds}")
@@ -139,7 +139,10 @@ def _number_kind(bound: float, integer: Code, decimal: Code) -> tuple[Code, str]
     return (decimal, "decimal") if type(bound) is float else (integer, "integer")
 
 
-def _short(number: float) -> str:
+def _short(number: float | str) -> str:
+    """The number as it is written; in a URL it is a text."""
+    if isinstance(number, str):
+        return cut(number, MAX_VALUE)
     if type(number) is float:
         return f"{number:.15g}"
     # Python refuses to write an int of more than 4300 digits.

@@ -7,7 +7,7 @@ What is the same for all is here: the client that leaves, the first chunk that i
 the error that comes when the status has been sent, the tokens in the log line.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Any, Protocol
 
@@ -24,6 +24,14 @@ from server.sequence import Step
 
 STREAM_HEADERS = {"cache-control": "no-cache", "x-accel-buffering": "no"}
 """Neither the client nor a proxy may wait for the end of a stream."""
+
+
+Last = Callable[[], Awaitable[None]]
+"""What a surface does with a whole answer before its end is told: it may keep it. What it raises is told."""
+
+
+async def nothing() -> None:
+    """Most surfaces keep nothing."""
 
 
 class WholeEncoder(Protocol):
@@ -56,17 +64,23 @@ class StreamEncoder(Protocol):
         ...
 
 
-async def respond_whole(answer: Answer, encoder: WholeEncoder, http: Request) -> Response:
+async def respond_whole(
+    answer: Answer, encoder: WholeEncoder, http: Request, *, last: Last = nothing
+) -> Response:
     """Walk the whole path, then respond once. Stops if the client leaves. Raises what the path raises."""
-    return JSONResponse(await unless_disconnected(http, _fold(answer, encoder, http)))
+    body = await unless_disconnected(http, _fold(answer, encoder, http))
+    await last()
+    return JSONResponse(body)
 
 
-async def respond_streamed(answer: Answer, encoder: StreamEncoder, http: Request) -> Response:
+async def respond_streamed(
+    answer: Answer, encoder: StreamEncoder, http: Request, *, last: Last = nothing
+) -> Response:
     """Respond step by step.
 
     Raises what the path raises before the first chunk; any later error is the stream's last event.
     """
-    chunks = _chunks(answer, encoder, http)
+    chunks = _chunks(answer, encoder, http, last)
     # The first chunk is awaited here, so that an engine which refuses the request still gives a status.
     first = await unless_disconnected(http, anext(chunks))
     return StreamingResponse(_rest(first, chunks), media_type="text/event-stream", headers=STREAM_HEADERS)
@@ -80,7 +94,9 @@ async def _fold(answer: Answer, encoder: WholeEncoder, http: Request) -> dict[st
     return encoder.body(answer.usage)
 
 
-async def _chunks(answer: Answer, encoder: StreamEncoder, http: Request) -> AsyncGenerator[bytes, None]:
+async def _chunks(
+    answer: Answer, encoder: StreamEncoder, http: Request, last: Last
+) -> AsyncGenerator[bytes, None]:
     begun = False
     try:
         async with aclosing(answer.steps()) as steps:
@@ -89,7 +105,9 @@ async def _chunks(answer: Answer, encoder: StreamEncoder, http: Request) -> Asyn
                 if chunk := opening + encoder.encode(step):
                     begun = True
                     yield chunk
-        yield encoder.close(answer.usage)
+        end = encoder.close(answer.usage)
+        await last()
+        yield end
     except Exception as exc:  # the outermost place of a stream, as `Boundary` is that of a response
         if not begun:
             raise

@@ -24,6 +24,7 @@ from server.engine.protocol import Finish
 from server.engine.scripted import Asked, Script, ScriptedEngine, Scripts
 from server.family import marker_tokens
 from server.metrics import Metrics
+from server.open_store import open_store
 from server.schema.deadline import CompileDeadline
 from server.schema.plan import SchemaPlanner
 from server.settings import Settings
@@ -88,7 +89,12 @@ def told(answer: dict[str, Any]) -> list[Told]:
 
 def chunks_of(response: httpx2.Response) -> list[dict[str, Any]]:
     """The events of a stream, which must be complete; an error may be the last."""
-    events = response.text.split("\n\n")
+    return chunks(response.text)
+
+
+def chunks(text: str) -> list[dict[str, Any]]:
+    """The events of the text of a stream."""
+    events = text.split("\n\n")
     assert events[-2:] == ["data: [DONE]", ""]
     return [json.loads(event.removeprefix("data: ")) for event in events[:-2]]
 
@@ -182,6 +188,7 @@ async def serving(
         metrics=Metrics(families=(family.name,)),
         model_names=(MODEL,),
         created=1,
+        responses=open_store(settings),
     )
     http = client_of(create_app(context))
     sdk = AsyncOpenAI(
