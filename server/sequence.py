@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from parsers.events import CallEnd, Content, Event
+from parsers.events import CallBegin, CallEnd, Content, Event
 from server.engine.protocol import Finish, Output, TokenLogprob
 from server.stop import StopSequences
 from server.token_reader import TokenReader
@@ -138,6 +138,9 @@ class SequenceReader:
                     case Content(text):
                         passed += self._text(self._stop.feed(text))
                     case _:
+                        if isinstance(checked, CallBegin):
+                            # No stop sequence goes on behind a call, and clients take no text there.
+                            passed += self._text(self._stop.finish())
                         self._called |= isinstance(checked, CallEnd)
                         passed.append(checked)
         return passed

@@ -150,6 +150,13 @@ def test_text_held_for_a_stop_sequence_is_given_at_the_end(vocabulary: Vocabular
     assert (events, finish) == ([Content("The EN")], FinishReason.STOP)
 
 
+def test_text_held_for_a_stop_sequence_comes_before_the_call_that_follows_it(vocabulary: Vocabulary) -> None:
+    """Clients close the text at the first call, so what was held back may not come behind it."""
+    events, _, finish = read(reader_of(vocabulary, stop=["END"]), outputs(vocabulary, "The E" + CALL))
+
+    assert (events, finish) == ([Content("The E"), *EVENTS], FinishReason.TOOL_CALLS)
+
+
 def test_a_stop_sequence_that_the_last_flush_completes_still_ends_the_text(vocabulary: Vocabulary) -> None:
     """The parser may hold text, as the beginning of a marker, until the very end."""
     events, _, finish = read(reader_of(vocabulary, stop=["<tool"]), outputs(vocabulary, "See <tool"))
