@@ -23,6 +23,7 @@ import uvicorn
 
 from parsers.families.hermes import HERMES
 from parsers.family import write_call
+from server.admission import admission_of
 from server.app import create_app
 from server.compiling import compile_deadline
 from server.context import Context
@@ -144,7 +145,7 @@ def _serve(ready: Connection, texts: Mapping[str, Text], options: Mapping[str, A
     def script_for(asked: Asked) -> Script:
         return scripts[(asked.sampling.seed or 0) % PACE]
 
-    settings = Settings()
+    settings, metrics = Settings(), Metrics()
     planner = SchemaPlanner(limits=settings.schema_limits)
     engine = TakingTurns(script_for, max_model_len=CONTEXT_TOKENS)
     context = Context(
@@ -155,7 +156,8 @@ def _serve(ready: Connection, texts: Mapping[str, Text], options: Mapping[str, A
         family=HERMES,
         markers=marker_tokens(HERMES, vocabulary),
         planner=planner,
-        metrics=Metrics(),
+        metrics=metrics,
+        admission=admission_of(settings, metrics),
         deadline=compile_deadline(vocabulary, planner, seconds=settings.compile_seconds),
         model_names=(MODEL,),
         created=1,

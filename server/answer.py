@@ -11,6 +11,7 @@ Leaving `steps()` early, as a client that goes away makes it do, aborts the requ
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from functools import partial
 
 from server.attempt import Attempt, plan_attempt
 from server.check import check
@@ -20,6 +21,7 @@ from server.merge import merge
 from server.observe import RequestObserver, Usage
 from server.request import Request
 from server.sequence import Step
+from server.time_limit import current_limit
 from server.verdict import Coverage, coverage
 
 
@@ -48,7 +50,10 @@ class Answer:
     def __init__(self, attempt: Attempt, context: Context, told: Coverage | None = None) -> None:
         request = attempt.request
         self._prompt = attempt.prompt
-        self._observer = RequestObserver(request, family=context.family.name, metrics=context.metrics)
+        self._limit = current_limit()
+        self._observer = RequestObserver(
+            request, family=context.family.name, metrics=context.metrics, limit=self._limit
+        )
         self._observer.constrained(attempt.constraint)
         self._choices = [
             Choice(index, attempt, context, self._observer, coverage=told) for index in range(request.n)
@@ -58,11 +63,12 @@ class Answer:
         """Generate all choices side by side.
 
         Raises `EngineError` if the engine fails, `ApiError` (500) if a call or answer breaks its schema and
-        may not pass.
+        may not pass, `ApiError` (504, 503) if the request's time ends.
         """
         try:
             async with aclosing(merge([choice.steps() for choice in self._choices])) as steps:
-                async for step in steps:
+                following = partial(anext, steps, None)
+                while (step := await self._limit.wait(following)) is not None:
                     yield step
         finally:
             self._observer.used(self.usage)

@@ -3,8 +3,8 @@
     app = create_app(context)      # an ASGI app; `GET /openapi.json` describes it
 
 A request passes, from the outside in: its exchange (id, headers, log, metrics), CORS if it is on, the
-boundary where exceptions become responses, the API key, the body. Every layer is plain ASGI, so that a
-stream passes through as it is written.
+boundary where exceptions become responses, the API key, a place among the requests, the body, the turn that
+it waits for. Every layer is plain ASGI, so that a stream passes through as it is written.
 """
 
 from collections.abc import AsyncGenerator
@@ -23,6 +23,7 @@ from server.api.error_body import ERROR_RESPONSES
 from server.auth import RequireKey
 from server.body import ReadBody
 from server.boundary import Boundary
+from server.bounded import TakePlace, TakeTurn
 from server.context import Context
 from server.exchange import Exchanges
 from server.version import own_version
@@ -88,7 +89,9 @@ def middleware(context: Context) -> list[Middleware]:
         )
     layers.append(Middleware(Boundary))
     layers.append(Middleware(RequireKey, keys=settings.api_key))
-    layers.append(Middleware(ReadBody, limit=settings.max_body_bytes))
+    layers.append(Middleware(TakePlace, admission=context.admission))
+    layers.append(Middleware(ReadBody, limit=settings.max_body_bytes, seconds=settings.receive_seconds))
+    layers.append(Middleware(TakeTurn, admission=context.admission))
     return layers
 
 

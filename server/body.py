@@ -1,9 +1,11 @@
 """Reads a request's body before anything else sees it: bounded, whole, and taken for JSON.
 
 POST /v1/chat/completions, 9 MB          → 413 request_too_large, of which at most the limit was kept
+POST …, half of it, and then nothing     → 408 request_read_timeout
 POST … Content-Type: text/plain, {…}     → as if it had said application/json: there is no other body here
 """
 
+import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -35,17 +37,22 @@ class ReplayedBody:
 
 
 class ReadBody:
-    """ASGI middleware that raises `ApiError` (413) for a body of more than `limit` bytes."""
+    """ASGI middleware that raises `ApiError` for more than `limit` bytes (413) or `seconds` (408) of body."""
 
-    def __init__(self, app: ASGIApp, *, limit: int) -> None:
+    def __init__(self, app: ASGIApp, *, limit: int, seconds: float) -> None:
         self.app = app
         self._limit = limit
+        self._seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        body = await self._read(scope, receive)
+        try:
+            async with asyncio.timeout(self._seconds):
+                body = await self._read(scope, receive)
+        except TimeoutError:
+            raise self._too_slow() from None
         if body is None:
             return  # the client left before it had said what it wants
         if body:
@@ -71,6 +78,14 @@ class ReadBody:
                     raise self._too_large()
                 return bytes(body)
         return None
+
+    def _too_slow(self) -> ApiError:
+        return ApiError(
+            Code.READ_TIMEOUT,
+            f"The request body had not come within {self._seconds:g} s (--receive-seconds). "
+            "Send it faster, or less of it.",
+            headers={"connection": "close"},
+        )
 
     def _too_large(self) -> ApiError:
         return ApiError(

@@ -13,6 +13,7 @@ from starlette.requests import Request
 
 from parsers.call_ids import CallIdForm
 from parsers.family import Family
+from server.admission import Admission
 from server.call_ids import form_of
 from server.engine.protocol import Engine
 from server.metrics import Metrics
@@ -38,6 +39,7 @@ class Context:
     planner: SchemaPlanner
     deadline: CompileDeadline
     metrics: Metrics
+    admission: Admission
     model_names: tuple[str, ...]
     """What requests may call the model; the first is the canonical name."""
     created: int

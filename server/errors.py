@@ -34,12 +34,14 @@ class Code(Enum):
     CONTEXT_LENGTH = ("context_length_exceeded", 400, "invalid_request_error")
     PREVIOUS_NOT_FOUND = ("previous_response_not_found", 400, "invalid_request_error")
     BODY_TOO_LARGE = ("request_too_large", 413, "invalid_request_error")
+    READ_TIMEOUT = ("request_read_timeout", 408, "invalid_request_error")
     MISSING_KEY = (None, 401, "invalid_request_error")
     INVALID_KEY = ("invalid_api_key", 401, "invalid_request_error")
     MODEL_NOT_FOUND = ("model_not_found", 404, "invalid_request_error")
     RESPONSE_NOT_FOUND = ("response_not_found", 404, "invalid_request_error")
     NOT_FOUND = ("unknown_url", 404, "invalid_request_error")
     METHOD_NOT_ALLOWED = ("method_not_allowed", 405, "invalid_request_error")
+    RATE_LIMITED = ("rate_limit_exceeded", 429, "requests")
     # What the model or the server could not do.
     SCHEMA_VIOLATION = ("schema_violation", 500, "server_error")
     UNREADABLE_CALL = ("unreadable_call", 500, "server_error")
@@ -49,6 +51,8 @@ class Code(Enum):
     ENGINE_DEAD = ("engine_dead", 503, "server_error")
     ENGINE_RESTARTING = ("engine_restarting", 503, "service_unavailable_error")
     OVERLOADED = ("server_is_overloaded", 503, "service_unavailable_error")
+    STOPPING = ("server_stopping", 503, "service_unavailable_error")
+    REQUEST_TIMEOUT = ("request_timeout", 504, "server_error")
 
     def __init__(self, code: str | None, status: int, type_: str) -> None:
         self.code = code

@@ -53,6 +53,9 @@ APIS = {
 }
 """The `api` label by path. Any other path is `other`: what clients make up must not make up time series."""
 
+GENERATING = frozenset({"/v1/chat/completions", "/v1/messages", "/v1/responses"})
+"""Where a POST spends model time: those requests are bounded, and wait for their turn (`server.bounded`)."""
+
 PARENTS = ("/v1/models", "/v1/responses", "/v1/messages")
 """What is below these paths is of the same API, whether or not it exists."""
 
@@ -60,6 +63,11 @@ PARENTS = ("/v1/models", "/v1/responses", "/v1/messages")
 def api_of(path: str) -> str:
     parents = (parent for parent in PARENTS if path.startswith(f"{parent}/"))
     return APIS.get(next(parents, path), "other")
+
+
+def generates(scope: Scope) -> bool:
+    """Whether a request spends model time."""
+    return scope["type"] == "http" and scope["method"] == "POST" and scope["path"] in GENERATING
 
 
 @dataclass(slots=True)

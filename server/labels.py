@@ -26,6 +26,10 @@ class AbortCause(StrEnum):
     DISCONNECT = "disconnect"
     STOP_SEQUENCE = "stop_sequence"
     FAILURE = "failure"
+    TIMEOUT = "timeout"
+    """The request had taken all of its time."""
+    STOPPING = "stopping"
+    """The server stopped, and could not wait any longer."""
     RETRY = "retry"
     """What was written broke its schema, and is written again."""
 
@@ -37,6 +41,13 @@ class Repair(StrEnum):
     FAILED = "failed"
     UNFINISHED = "unfinished"
     """The budget ended it, the client left, or the engine failed."""
+
+
+class Refusal(StrEnum):
+    """Why a request was refused that nothing was wrong with."""
+
+    QUEUE_FULL = "queue_full"
+    STOPPING = "stopping"
 
 
 class Restart(StrEnum):

@@ -30,7 +30,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from parsers.events import Reason
-from server.labels import KEYWORDS, AbortCause, Held, Repair, Restart
+from server.labels import KEYWORDS, AbortCause, Held, Refusal, Repair, Restart
 
 CHOICES = ("auto", "required", "named", "allowed")
 TOKEN_KINDS = ("prompt", "cached", "completion", "reasoning")
@@ -57,6 +57,7 @@ class Metrics:
         """Where the engine process puts its figures; private to this server, and removed with it."""
         self._remove = weakref.finalize(self, shutil.rmtree, self.engine_directory, ignore_errors=True)
         self._registry.register(EngineFigures(self.engine_directory))
+        self._define_load()
         self._define_requests()
         self._define_tool_calls()
         self._start_at_zero(families)
@@ -79,11 +80,6 @@ class Metrics:
         self.request_seconds = self._histogram(
             "request_seconds", "Time from request to the last byte of its answer.", REQUEST_BUCKETS, "api"
         )
-        self.in_flight = Gauge(
-            "strictcall_requests_in_flight",
-            "Requests being answered at this moment.",
-            registry=self._registry,
-        )
         self.time_to_first_token = self._histogram(
             "time_to_first_token_seconds",
             "Time from request to first token, waiting and prompt included; one observation for each choice.",
@@ -102,7 +98,8 @@ class Metrics:
         self.aborts = self._counter(
             "aborts",
             "Generations ended before the model ended them: the client left, a stop sequence was written, "
-            "something failed, or what was written broke its schema and is written again.",
+            "something failed, the request's time or the server's had come, or what was written broke its "
+            "schema and is written again.",
             "cause",
         )
         self.engine_restarts = self._counter(
@@ -116,6 +113,29 @@ class Metrics:
             "1 where forced tokens are drafted, 0 where they are not, and then the reason.",
             ["because"],
             registry=self._registry,
+        )
+
+    def _define_load(self) -> None:
+        self.in_flight = Gauge(
+            "strictcall_requests_in_flight",
+            "Requests being answered at this moment.",
+            registry=self._registry,
+        )
+        self.running = Gauge(
+            "strictcall_requests_running",
+            "Requests that have their turn: the engine has them, or is about to.",
+            registry=self._registry,
+        )
+        self.waiting = Gauge(
+            "strictcall_requests_waiting",
+            "Requests that wait for their turn before the engine's own queue.",
+            registry=self._registry,
+        )
+        self.refused = self._counter(
+            "requests_refused",
+            "Requests refused though nothing was wrong with them: the server had as many as it takes, or was "
+            "stopping.",
+            "reason",
         )
 
     def _define_tool_calls(self) -> None:
@@ -161,6 +181,8 @@ class Metrics:
             self.tokens.labels(kind=kind)
         for cause in AbortCause:
             self.aborts.labels(cause=cause.value)
+        for refusal in Refusal:
+            self.refused.labels(reason=refusal.value)
         for restart in Restart:
             self.engine_restarts.labels(outcome=restart.value)
         for outcome in Repair:

@@ -1,6 +1,6 @@
 """What became of one request, told to the metrics and the log: never its text.
 
-observer = RequestObserver(request, family="hermes", metrics=metrics)
+observer = RequestObserver(request, family="hermes", metrics=metrics, limit=TimeLimit(20))
 observer.call_passed(rule)          # strictcall_tool_calls_total{family="hermes",choice="auto",…} + 1
 """
 
@@ -15,6 +15,7 @@ from server.labels import AbortCause, Repair, keyword_label
 from server.metrics import Metrics
 from server.request import Request
 from server.schema.instance import InstanceError
+from server.time_limit import TimeLimit
 
 log = logging.getLogger(__name__)
 
@@ -32,8 +33,9 @@ class Usage:
 class RequestObserver:
     """Counts for one request; times its first token and the ones after it."""
 
-    def __init__(self, request: Request, *, family: str, metrics: Metrics) -> None:
+    def __init__(self, request: Request, *, family: str, metrics: Metrics, limit: TimeLimit) -> None:
         self._request = request
+        self._limit = limit
         self._family = family
         self._metrics = metrics
         self._started = time.perf_counter()
@@ -81,7 +83,7 @@ class RequestObserver:
 
     def left(self) -> None:
         """A choice was ended that had not failed itself."""
-        self.aborted(self._cause)
+        self.aborted(self._limit.ended or self._cause)
 
     def retried(self, errors: Sequence[InstanceError]) -> None:
         """What broke its schema is written again."""

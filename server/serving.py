@@ -1,17 +1,23 @@
 """Runs an application until it is told to stop, or its engine is gone.
 
-outcome = await run_server(context, listener, announce=lambda: print("ready"))
-outcome          # Outcome.STOPPED after SIGTERM or SIGINT, Outcome.ENGINE_DIED
+    outcome = await run_server(context, listener, announce=lambda: print("ready"), end_now=handler)
+    outcome          # Outcome.STOPPED after SIGTERM or SIGINT, Outcome.ENGINE_DIED
+
+The first signal lets requests that run come to their end and refuses new ones, on a port that stays open; a
+second one is `end_now`'s.
 """
 
 import asyncio
 import errno
 import gc
 import logging
+import math
 import socket
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from enum import Enum
+from types import FrameType
 
 import uvicorn
 
@@ -25,6 +31,11 @@ log = logging.getLogger(__name__)
 CHECK_SECONDS = 1.0
 LAST_ANSWERS_SECONDS = 5.0
 """How long a server without an engine still answers: running requests and probes get their 503."""
+LAST_WORDS_SECONDS = 2.0
+"""How long a server that stops waits for requests whose time it has ended to tell so."""
+
+Handler = Callable[[int, FrameType | None], None]
+"""A handler of signals."""
 
 
 class Outcome(Enum):
@@ -35,21 +46,56 @@ class Outcome(Enum):
 
 
 class Server(uvicorn.Server):
-    """uvicorn's server, which tells when it has begun to listen."""
+    """uvicorn's server, which tells when it has begun to listen, and drains before it closes its port."""
 
-    def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, context: Context, *, announce: Callable[[], None], end_now: Handler
+    ) -> None:
         super().__init__(config)
+        self._admission = context.admission
+        self._drain_seconds = context.settings.drain_seconds
         self._announce = announce
+        self._end_now = end_now
+        self._told = False
+        """Whether a signal has come."""
+        self._ends = 0.0
+        """When what still runs is broken off, once the server is draining."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
         self._announce()
 
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Note the first signal, for the loop may be in the midst of anything; end with the second."""
+        if self._told:
+            self._end_now(sig, frame)
+        self._told = True
 
-async def run_server(context: Context, listener: socket.socket, *, announce: Callable[[], None]) -> Outcome:
+    async def on_tick(self, counter: int) -> bool:
+        """Say whether to close the port and stop; uvicorn asks ten times a second."""
+        if self._told and not self._admission.stopping:
+            self._drain()
+        return await super().on_tick(counter) or (self._admission.stopping and self._drained())
+
+    def _drain(self) -> None:
+        running = len(self.server_state.tasks)
+        log.info("Stopping: %d requests may go on for %d s.", running, self._drain_seconds)
+        self._admission.stop(self._drain_seconds)
+        self._ends = time.monotonic() + self._drain_seconds + LAST_WORDS_SECONDS
+
+    def _drained(self) -> bool:
+        left = max(0, math.ceil(self._ends - time.monotonic()))
+        # What uvicorn waits for after that is the last bytes on their way to slow readers.
+        self.config.timeout_graceful_shutdown = left
+        return not left or not self.server_state.tasks
+
+
+async def run_server(
+    context: Context, listener: socket.socket, *, announce: Callable[[], None], end_now: Handler
+) -> Outcome:
     """Serve on `listener`, which is bound, until a signal comes or the engine is gone; closes the context.
 
-    uvicorn takes SIGINT and SIGTERM meanwhile; afterwards it raises them again for the handlers before it.
+    SIGINT and SIGTERM are the server's meanwhile. The second of them calls `end_now`, which does not return.
     """
     config = uvicorn.Config(
         create_app(context),
@@ -61,7 +107,7 @@ async def run_server(context: Context, listener: socket.socket, *, announce: Cal
         timeout_keep_alive=75,
         timeout_graceful_shutdown=context.settings.drain_seconds,
     )
-    server = Server(config, announce)
+    server = Server(config, context, announce=announce, end_now=end_now)
     watching = asyncio.create_task(watch(server, context.engine))
     try:
         await server.serve(sockets=[listener])

@@ -168,6 +168,45 @@ class Settings:
     max_body_bytes: int = field(
         default=8 * 2**20, metadata=said("Largest request body.", whole(1024, 2**30), "BYTES")
     )
+    receive_seconds: int = field(
+        default=60,
+        metadata=said("How long a client may take to send one request.", whole(1, 3600), "SECONDS"),
+    )
+    unread_seconds: int = field(
+        default=60,
+        metadata=said(
+            "How long a client may leave what it is sent unread before its connection is closed.",
+            whole(1, 3600),
+            "SECONDS",
+        ),
+    )
+    max_concurrent_requests: int = field(
+        default=1024,
+        metadata=said(
+            "Requests that the engine is given at once; it has a queue of its own, so this is better more "
+            "than its --max-num-seqs than less.",
+            whole(1, 100_000),
+            "COUNT",
+        ),
+    )
+    max_queued_requests: int = field(
+        default=256,
+        metadata=said(
+            "Requests that wait while the engine has as many as it is given; further ones are refused "
+            "with 429.",
+            whole(0, 100_000),
+            "COUNT",
+        ),
+    )
+    request_seconds: int = field(
+        default=3600,
+        metadata=said(
+            "How long one request may take, waiting included; clients may ask for less with the header "
+            "x-request-timeout.",
+            whole(1, 7 * 24 * 3600),
+            "SECONDS",
+        ),
+    )
     schema_limit: tuple[tuple[str, int], ...] = field(
         default=(),
         metadata=said(

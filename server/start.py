@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from parsers.family import Family
+from server.admission import admission_of
 from server.compiling import compile_deadline, warm_up_tag
 from server.context import Context
 from server.engine.arguments import EngineArgumentError, engine_options
@@ -89,6 +90,7 @@ async def start(settings: Settings, located: Located, metrics: Metrics, *, repor
         planner=planner,
         deadline=deadline,
         metrics=metrics,
+        admission=admission_of(settings, metrics),
         model_names=settings.model_names,
         created=int(time.time()),
         responses=open_store(settings),

@@ -10,6 +10,7 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from starlette.requests import Request
+from starlette.types import Receive
 
 T = TypeVar("T")
 
@@ -20,8 +21,13 @@ class ClientGoneError(Exception):
 
 async def unless_disconnected(http: Request, work: Coroutine[Any, Any, T]) -> T:
     """Await `work`; cancel it and wait until it has cleaned up if the client of `http` leaves first."""
+    return await unless_gone(http.receive, work)
+
+
+async def unless_gone(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
+    """Do the same where there is only an ASGI `receive`."""
     working = asyncio.create_task(work)
-    leaving = asyncio.create_task(_disconnect(http))
+    leaving = asyncio.create_task(_disconnect(receive))
     try:
         await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
         if working.done():
@@ -33,7 +39,7 @@ async def unless_disconnected(http: Request, work: Coroutine[Any, Any, T]) -> T:
         await asyncio.gather(working, leaving, return_exceptions=True)
 
 
-async def _disconnect(http: Request) -> None:
+async def _disconnect(receive: Receive) -> None:
     """Return when the client is gone. The body has been read before, so nothing else can come."""
-    while (await http.receive())["type"] != "http.disconnect":
+    while (await receive())["type"] != "http.disconnect":
         pass

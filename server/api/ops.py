@@ -12,6 +12,7 @@ from typing import Any, Literal
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 
+from server.admission import stopping_error
 from server.context import context_of
 from server.engine.protocol import EngineRestartingError
 from server.version import own_version
@@ -32,6 +33,7 @@ class Version(BaseModel):
     engine: str
 
 
+@router.head("/health", include_in_schema=False)
 @router.get("/health")
 async def health(request: Request) -> Status:
     """Say whether the server can ever answer again: 503 when its engine is gone for good."""
@@ -40,13 +42,17 @@ async def health(request: Request) -> Status:
     return Status()
 
 
+@router.head("/ready", include_in_schema=False)
 @router.get("/ready")
 async def ready(request: Request) -> Status:
-    """Say whether requests may be sent now: 503 while the engine is started again.
+    """Say whether requests may be sent now: 503 while the engine is started again or the server stops.
 
-    Before it has started, and while the server stops, the port is closed.
+    Before the engine has started, the port is closed.
     """
-    await context_of(request).engine.check()
+    context = context_of(request)
+    if context.admission.stopping:
+        raise stopping_error()
+    await context.engine.check()
     return Status()
 
 

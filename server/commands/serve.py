@@ -5,7 +5,8 @@
     …
     Ready: SmolLM2-135M-Instruct at http://127.0.0.1:8000/v1
 
-SIGTERM or SIGINT stops it: no new connections, running requests get `--drain-seconds` to end, exit code 0.
+SIGTERM or SIGINT stops it: new requests get 503, running ones `--drain-seconds` to end, exit code 0. A second
+signal ends it at once, with 128 and its number.
 """
 
 import asyncio
@@ -73,7 +74,7 @@ def serve(settings: Settings, listener: socket.socket, report: Say) -> int:
 
     disable_created_metrics()  # type: ignore[no-untyped-call]  # a birthday beside each series, which nobody reads
     metrics = Metrics()
-    on_stop(abandon(metrics.close))
+    on_stop(abandon(metrics.close, "Stopped before the model was loaded."))
     with asyncio.Runner(loop_factory=event_loop) as runner:
         return runner.run(_serve(settings, located, listener, metrics, report))
 
@@ -86,7 +87,8 @@ async def _serve(
 
     context = await start(settings, located, metrics, report=report)
     set_heap_aside()
-    on_stop(stopped_by_uvicorn)
+    end_now = abandon(metrics.close, "Stopped at once: requests that were running are lost.")
+    on_stop(end_now)
     url = base_url(settings.host, listener.getsockname()[1])
 
     def announce() -> None:
@@ -97,7 +99,7 @@ async def _serve(
         else:
             report(greeting(url, context.model_names[0], needs_key=bool(settings.api_key)))
 
-    outcome = await run_server(context, listener, announce=announce)
+    outcome = await run_server(context, listener, announce=announce, end_now=end_now)
     report(f"The server has stopped: {outcome.value}.")
     return 0 if outcome is Outcome.STOPPED else 1
 
@@ -126,18 +128,14 @@ def on_stop(handler: Handler) -> None:
         signal.signal(number, handler)
 
 
-def stopped_by_uvicorn(_number: int, _frame: FrameType | None) -> None:
-    """Uvicorn raises the signal that stopped it again when all is done: there is nothing more to do."""
-
-
-def abandon(clean_up: Callable[[], None]) -> Handler:
-    """A handler that ends the program at once: the engine loads in a thread, which cannot be cancelled."""
+def abandon(clean_up: Callable[[], None], said: str) -> Handler:
+    """A handler that ends the program at once: what runs in threads, as loading does, cannot be cancelled."""
 
     def handle(number: int, _frame: FrameType | None) -> None:
         for child in multiprocessing.active_children():
             child.terminate()
         clean_up()
-        say("Stopped before the model was loaded.")
+        say(said)
         os._exit(128 + number)
 
     return handle

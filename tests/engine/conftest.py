@@ -26,6 +26,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tokenizers import Tokenizer
 
 from parsers.families.hermes import HERMES
+from server.admission import admission_of
 from server.app import create_app
 from server.compiling import compile_deadline
 from server.context import Context
@@ -136,6 +137,7 @@ async def _server(running: RunningEngine) -> AsyncIterator[RunningServer]:
         planner=SchemaPlanner(),
         deadline=compile_deadline(vocabulary, SchemaPlanner(), seconds=10),
         metrics=running.metrics,
+        admission=admission_of(Settings(), running.metrics),
         model_names=(MODEL,),
         created=1,
     )

@@ -17,6 +17,7 @@ from openai.types.chat import ChatCompletionChunk
 
 from parsers.families.hermes import HERMES
 from parsers.family import Family
+from server.admission import admission_of
 from server.app import create_app
 from server.compiling import compile_deadline
 from server.context import Context
@@ -170,7 +171,7 @@ async def serving(
         scripts = [script(vocabulary, text) if isinstance(text, str) else text for text in scripts]
     # What a mask holds does not depend on how fast this machine compiles it.
     engine, settings = ScriptedEngine(scripts), settings or Settings(compile_seconds=120)
-    planner = SchemaPlanner(limits=settings.schema_limits)
+    planner, metrics = SchemaPlanner(limits=settings.schema_limits), Metrics(families=(family.name,))
     context = Context(
         settings=settings,
         engine=engine,
@@ -185,7 +186,8 @@ async def serving(
         or compile_deadline(
             vocabulary, planner, seconds=settings.compile_seconds, spelling=family.call.style.spelling
         ),
-        metrics=Metrics(families=(family.name,)),
+        metrics=metrics,
+        admission=admission_of(settings, metrics),
         model_names=(MODEL,),
         created=1,
         responses=open_store(settings),

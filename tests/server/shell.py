@@ -8,6 +8,7 @@ import httpx2
 from starlette.types import ASGIApp
 
 from parsers.families.hermes import HERMES
+from server.admission import admission_of
 from server.context import Context
 from server.engine.protocol import Engine, EngineDeadError, Output
 from server.metrics import Metrics
@@ -50,11 +51,13 @@ def make_context(settings: Settings | None = None, *, engine: Engine | None = No
     """A context whose model-side parts are there only if `more` gives them."""
     parts: dict[str, Any] = dict.fromkeys(("vocabulary", "template", "planner"))
     parts |= {"markers": {}, "deadline": CompileDeadline(lambda: Prepared("", ""), seconds=1), **more}
+    settings, metrics = settings or Settings(), Metrics(families=("hermes",))
     return Context(
-        settings=settings or Settings(),
+        settings=settings,
         engine=engine or IdleEngine(),
         family=HERMES,
-        metrics=Metrics(families=("hermes",)),
+        metrics=metrics,
+        admission=admission_of(settings, metrics),
         model_names=("small", "org/alias"),
         created=1_700_000_000,
         **parts,

@@ -1,5 +1,6 @@
 """A request's body, read before anything else sees it."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterable
 
 import httpx2
@@ -62,7 +63,7 @@ async def test_a_body_is_given_whole_and_then_what_follows() -> None:
     """Pieces are joined; whoever waits for the client to leave still learns of it."""
     app = Recorder()
 
-    await ReadBody(app, limit=LIMIT)(scope_with(), Wire(pieces(b"{", b"", b"}")), send_nothing)
+    await ReadBody(app, limit=LIMIT, seconds=60)(scope_with(), Wire(pieces(b"{", b"", b"}")), send_nothing)
 
     assert app.messages == [
         {"type": "http.request", "body": b"{}", "more_body": False},
@@ -75,7 +76,7 @@ async def test_a_body_is_called_json() -> None:
     app = Recorder()
 
     scope = scope_with(content_type="text/plain", accept="*/*")
-    await ReadBody(app, limit=LIMIT)(scope, Wire(pieces(b"{}")), send_nothing)
+    await ReadBody(app, limit=LIMIT, seconds=60)(scope, Wire(pieces(b"{}")), send_nothing)
 
     assert app.headers == [(b"accept", b"*/*"), (b"content-type", b"application/json")]
 
@@ -84,7 +85,7 @@ async def test_a_body_of_exactly_the_limit_passes() -> None:
     """The limit itself is allowed."""
     app = Recorder()
 
-    await ReadBody(app, limit=LIMIT)(scope_with(), Wire(pieces(b"1" * LIMIT)), send_nothing)
+    await ReadBody(app, limit=LIMIT, seconds=60)(scope_with(), Wire(pieces(b"1" * LIMIT)), send_nothing)
 
     assert len(app.messages[0]["body"]) == LIMIT
 
@@ -94,7 +95,7 @@ async def test_a_body_above_the_limit_is_refused_once_it_was_sent() -> None:
     wire = Wire(pieces(b"1" * LIMIT, b"1", b"1"))
 
     with pytest.raises(ApiError) as refusal:
-        await ReadBody(Recorder(), limit=LIMIT)(scope_with(), wire, send_nothing)
+        await ReadBody(Recorder(), limit=LIMIT, seconds=60)(scope_with(), wire, send_nothing)
 
     assert refusal.value.status == 413
     assert wire.given == 3
@@ -105,7 +106,7 @@ async def test_a_body_far_above_the_limit_is_not_read_to_its_end() -> None:
     wire = Wire(pieces(*[b"1" * LIMIT] * 1000))
 
     with pytest.raises(ApiError, match="10 bytes"):
-        await ReadBody(Recorder(), limit=LIMIT)(scope_with(), wire, send_nothing)
+        await ReadBody(Recorder(), limit=LIMIT, seconds=60)(scope_with(), wire, send_nothing)
 
     assert wire.given < 10
 
@@ -115,7 +116,9 @@ async def test_a_body_that_declares_too_much_is_not_read_at_all() -> None:
     wire = Wire(pieces(b"1"))
 
     with pytest.raises(ApiError):
-        await ReadBody(Recorder(), limit=LIMIT)(scope_with(content_length="99999"), wire, send_nothing)
+        await ReadBody(Recorder(), limit=LIMIT, seconds=60)(
+            scope_with(content_length="99999"), wire, send_nothing
+        )
 
     assert wire.given == 0
 
@@ -125,9 +128,24 @@ async def test_a_client_that_leaves_while_sending_reaches_nobody() -> None:
     app = Recorder()
     wire = Wire([{"type": "http.request", "body": b"{", "more_body": True}, {"type": "http.disconnect"}])
 
-    await ReadBody(app, limit=LIMIT)(scope_with(), wire, send_nothing)
+    await ReadBody(app, limit=LIMIT, seconds=60)(scope_with(), wire, send_nothing)
 
     assert app.messages == []
+
+
+async def test_a_body_that_does_not_come_is_not_waited_for() -> None:
+    """Who stops in the middle of it is refused, and its connection closed, as the rest could still come."""
+
+    class Silent(Wire):
+        async def __call__(self) -> Message:
+            return await (super().__call__() if not self.given else asyncio.Future())
+
+    wire = Silent(pieces(b"{", b"}"))
+
+    with pytest.raises(ApiError) as refusal:
+        await ReadBody(Recorder(), limit=LIMIT, seconds=0.01)(scope_with(), wire, send_nothing)
+
+    assert (refusal.value.status, refusal.value.headers) == (408, {"connection": "close"})
 
 
 async def test_a_chunked_body_is_bounded_too() -> None:

@@ -11,6 +11,7 @@ from server.metrics import Metrics
 from server.observe import RequestObserver, Usage
 from server.request import Message, Mode, Request, ToolChoice, ToolDefinition
 from server.schema.instance import InstanceError, InstanceValidator
+from server.time_limit import TimeLimit
 
 TOOL = ToolDefinition("f")
 AUTO = ToolChoice(Mode.AUTO)
@@ -18,7 +19,7 @@ AUTO = ToolChoice(Mode.AUTO)
 
 def observer_of(metrics: Metrics, choice: ToolChoice = AUTO) -> RequestObserver:
     request = Request("r", "chat", "m", (Message("user", "Hi"),), tools=(TOOL,), choice=choice)
-    return RequestObserver(request, family="hermes", metrics=metrics)
+    return RequestObserver(request, family="hermes", metrics=metrics, limit=TimeLimit(None))
 
 
 @pytest.fixture(name="metrics")

@@ -36,7 +36,7 @@ LOAD = """
         else:
             time.sleep(60)
 
-    on_stop(abandon(lambda: print("cleaned up", flush=True)))
+    on_stop(abandon(lambda: print("cleaned up", flush=True), "Stopped before it was loaded."))
     with asyncio.Runner(loop_factory=event_loop) as runner:
         runner.run(load())
 """
@@ -110,5 +110,5 @@ def test_a_signal_while_loading_ends_at_once(number: signal.Signals, code: int, 
         process.send_signal(number)
         output, _ = process.communicate(timeout=10)
 
-    assert output.splitlines() == ["cleaned up", "Stopped before the model was loaded."]
+    assert output.splitlines() == ["cleaned up", "Stopped before it was loaded."]
     assert process.returncode == code

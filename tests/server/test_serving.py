@@ -5,43 +5,37 @@ import gc
 import re
 import signal
 import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import httpx2
 import pytest
 
 from server import serving
-from server.commands.serve import bind, on_stop, stopped_by_uvicorn
+from server.commands.serve import bind
 from server.engine.protocol import Engine
 from server.engine.revived import RevivedEngine
 from server.labels import Restart
-from server.serving import Outcome, run_server, set_heap_aside
+from server.serving import Handler, Outcome, run_server, set_heap_aside
 from server.settings import Settings
 from server.terminal import CommandError
 from tests.server.shell import IdleEngine, make_context
 
 
-@pytest.fixture(autouse=True)
-def _signals() -> Iterator[None]:
-    """The handlers that `serve` sets, which uvicorn gives the signal back to."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    on_stop(stopped_by_uvicorn)
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
+def not_expected(number: int, _frame: object) -> None:
+    raise AssertionError(f"signal {number} has come twice")
 
 
 @asynccontextmanager
 async def running(
-    engine: Engine, settings: Settings | None = None
+    engine: Engine, settings: Settings | None = None, *, end_now: Handler = not_expected
 ) -> AsyncIterator[tuple[httpx2.AsyncClient, asyncio.Task[Outcome]]]:
     """A server that has announced itself, and a client of it."""
     ready = asyncio.Event()
     with bind("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
         context = make_context(settings, engine=engine)
-        task = asyncio.create_task(run_server(context, listener, announce=ready.set))
+        task = asyncio.create_task(run_server(context, listener, announce=ready.set, end_now=end_now))
         await asyncio.wait_for(ready.wait(), 10)
         async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
             yield client, task
@@ -113,6 +107,46 @@ async def test_a_request_that_does_not_end_does_not_keep_the_server() -> None:
     assert outcome is Outcome.STOPPED
 
 
+async def test_a_server_that_drains_tells_so_and_refuses_new_requests() -> None:
+    """Its port stays open: it is alive and not ready, and requests learn that another may take them."""
+    engine = IdleEngine()
+    async with running(engine) as (client, task):
+        engine.alive.clear()
+        request = asyncio.create_task(client.get("/health"))
+        await asyncio.sleep(0.1)
+        signal.raise_signal(signal.SIGTERM)
+        await asyncio.sleep(0.3)
+        async with httpx2.AsyncClient(base_url=client.base_url) as newcomer:
+            ready = await newcomer.get("/ready")
+            refused = await newcomer.post("/v1/chat/completions", json={})
+            scraped = await newcomer.get("/metrics")
+        engine.alive.set()
+        await request
+        outcome = await asyncio.wait_for(task, 10)
+
+    assert (ready.status_code, ready.json()["error"]["code"]) == (503, "server_stopping")
+    assert (refused.status_code, refused.json()["error"]["code"]) == (503, "server_stopping")
+    assert (refused.headers["connection"], refused.headers["retry-after"]) == ("close", "5")
+    assert 'strictcall_requests_refused_total{reason="stopping"} 1.0' in scraped.text
+    assert outcome is Outcome.STOPPED
+
+
+async def test_the_second_signal_ends_now() -> None:
+    """Whoever sends it has waited long enough."""
+    engine, ends = IdleEngine(), list[int]()
+    async with running(engine, end_now=lambda number, _: ends.append(number)) as (client, task):
+        engine.alive.clear()
+        request = asyncio.create_task(client.get("/health"))
+        await asyncio.sleep(0.1)
+        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGINT)
+        engine.alive.set()
+        await request
+        await asyncio.wait_for(task, 10)
+
+    assert ends == [signal.SIGINT]
+
+
 async def test_a_server_whose_engine_died_answers_503_and_stops(monkeypatch: pytest.MonkeyPatch) -> None:
     """Probes learn the reason for some seconds, then whoever supervises can start it anew (fault B285)."""
     monkeypatch.setattr(serving, "CHECK_SECONDS", 0.05)
@@ -168,7 +202,9 @@ async def test_a_port_that_another_server_took_meanwhile_is_told() -> None:
         with bind(host, port) as faster:
             faster.listen()
             with pytest.raises(CommandError, match="--port"):
-                await run_server(make_context(engine=engine), listener, announce=lambda: None)
+                await run_server(
+                    make_context(engine=engine), listener, announce=lambda: None, end_now=not_expected
+                )
 
     assert engine.closed
 
