@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from server.api.body_errors import NOT_JSON, body_error
 from server.api.disconnect import ClientGoneError
-from server.engine.protocol import EngineDeadError, EngineError, EngineRestartingError
+from server.engine.protocol import EngineDeadError, EngineError, EngineRestartingError, WorkerLostError
 from server.errors import ApiError, Code
 from server.exchange import Exchange, exchange_of
 from server.response_store import StoreError
@@ -76,7 +76,8 @@ def api_error(exc: Exception, scope: Scope) -> ApiError:
             return ApiError(Code.ENGINE_DEAD, "The engine has stopped; the server has to be restarted.")
         case EngineRestartingError():
             message = f"{exc} Send the request again in a moment."
-            return ApiError(Code.ENGINE_RESTARTING, message, headers={"retry-after": str(exc.retry_after)})
+            code = Code.WORKER_LOST if isinstance(exc, WorkerLostError) else Code.ENGINE_RESTARTING
+            return ApiError(code, message, headers={"retry-after": str(exc.retry_after)})
         case EngineError():
             message = "The engine failed on this request; others are not affected. You can retry it."
             return ApiError(Code.ENGINE_FAILED, message)

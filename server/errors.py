@@ -50,6 +50,7 @@ class Code(Enum):
     ENGINE_FAILED = ("engine_error", 500, "server_error")
     ENGINE_DEAD = ("engine_dead", 503, "server_error")
     ENGINE_RESTARTING = ("engine_restarting", 503, "service_unavailable_error")
+    WORKER_LOST = ("worker_lost", 503, "service_unavailable_error")
     OVERLOADED = ("server_is_overloaded", 503, "service_unavailable_error")
     STOPPING = ("server_stopping", 503, "service_unavailable_error")
     REQUEST_TIMEOUT = ("request_timeout", 504, "server_error")

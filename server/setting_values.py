@@ -7,6 +7,7 @@ whole(1, 10)("x")     # ValueError: 'x' is not a whole number from 1 to 10
 from collections.abc import Callable
 from enum import StrEnum
 from typing import TypeVar
+from urllib.parse import urlsplit
 
 Member = TypeVar("Member", bound=StrEnum)
 
@@ -15,6 +16,13 @@ def text(value: str) -> str:
     if not value.strip():
         raise ValueError("it is empty")
     return value
+
+
+def web_address(value: str) -> str:
+    parts = urlsplit(value)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise ValueError(f"'{value}' is not an address such as http://10.0.0.2:8000")
+    return value.rstrip("/")
 
 
 def whole(least: int, most: int) -> Callable[[str], int]:

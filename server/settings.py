@@ -18,7 +18,7 @@ from parsers.families.hermes import HERMES
 from server.policy import MOST_ATTEMPTS, Policy, UnsupportedKeywords
 from server.schema.limits import DEFAULT_LIMITS, NAMES, SchemaLimits, read_limit
 from server.schema.profile import SchemaProfile
-from server.setting_values import level, one_of, text, whole, yes_or_no
+from server.setting_values import level, one_of, text, web_address, whole, yes_or_no
 
 PREFIX = "STRICTCALL_"
 DEFAULT_MODEL = "SmolLM2-135M-Instruct"
@@ -261,6 +261,19 @@ class Settings:
     cors_origin: tuple[str, ...] = field(
         default=(),
         metadata=said("Origin whose web pages may call the server, or *; repeatable.", text, "ORIGIN"),
+    )
+    engine_url: tuple[str, ...] = field(
+        default=(),
+        metadata=said(
+            "Generate with the vLLM worker or router at this address, and start no engine here; repeatable.",
+            web_address,
+            "URL",
+        ),
+    )
+    engine_api_key: str | None = field(
+        default=None,
+        repr=False,
+        metadata=said("Key that the workers of --engine-url want; prefer the variable.", text, "KEY"),
     )
     engine_restarts: int = field(
         default=5,

@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from parsers.family import Family
 from server.admission import admission_of
@@ -17,6 +17,7 @@ from server.context import Context
 from server.engine.arguments import EngineArgumentError, engine_options
 from server.engine.environment import prepare_environment
 from server.engine.protocol import Engine, EngineError
+from server.engine.remote import Identity, RemoteEngine
 from server.engine.revived import RevivedEngine
 from server.engine.vllm import VllmEngine
 from server.families import Choice, choose
@@ -32,13 +33,21 @@ from server.template import TemplateLoadError
 from server.terminal import CommandError, Say, progress
 from server.vocabulary import Vocabulary, VocabularyError, loading_fault
 
-Begin = Callable[[], Awaitable[VllmEngine]]
+
+class FirstEngine(Engine, Protocol):
+    """An engine that has just come up."""
+
+    undrafted: str | None
+    """Why forced tokens are not drafted, or None if they are."""
+
+
+Begin = Callable[[], Awaitable[FirstEngine]]
 """Loads the model into an engine, and raises `EngineError` if it does not come up."""
 
 
 async def start(settings: Settings, located: Located, metrics: Metrics, *, report: Say) -> Context:
     """Load everything. Raises `SettingsError` for a setting that is wrong, else `CommandError`."""
-    options = await asyncio.to_thread(read_engine_args, settings.engine_args)
+    begin = await asyncio.to_thread(engine_starter, settings, located, metrics)
     with progress("Loading the tokenizer", report):
         vocabulary = await asyncio.to_thread(load_vocabulary, located.model)
     chosen = choose_family(located, vocabulary)
@@ -49,15 +58,7 @@ async def start(settings: Settings, located: Located, metrics: Metrics, *, repor
     if template.tells_form:
         report("Every call is masked, whatever --tool-mask says: the model was not trained on their form.")
         settings = replace(settings, tool_mask=ToolMask.ENVELOPE)
-    with progress(f"Loading {located.model} into vLLM", report):
-        drafts = settings.draft_forced_tokens
-        begin = partial(
-            VllmEngine.start,
-            located.model,
-            options=options,
-            metrics_directory=metrics.engine_directory,
-            draft_forced_tokens=drafts,
-        )
+    with progress(loading(settings, located), report):
         began = time.monotonic()
         engine = await start_engine(begin)
     metrics.tell_drafting(engine.undrafted)
@@ -95,6 +96,38 @@ async def start(settings: Settings, located: Located, metrics: Metrics, *, repor
         created=int(time.time()),
         responses=open_store(settings),
     )
+
+
+def loading(settings: Settings, located: Located) -> str:
+    """What is being done while the engine is not there."""
+    if settings.engine_url:
+        return f"Waiting for {located.model} at {', '.join(settings.engine_url)}"
+    return f"Loading {located.model} into vLLM"
+
+
+def engine_starter(settings: Settings, located: Located, metrics: Metrics) -> Begin:
+    """Return what starts the engine here, or finds its workers elsewhere. Raises `SettingsError`."""
+    if settings.engine_url:
+        return remote_starter(settings, located)
+    return partial(
+        VllmEngine.start,
+        located.model,
+        options=read_engine_args(settings.engine_args),
+        metrics_directory=metrics.engine_directory,
+        draft_forced_tokens=settings.draft_forced_tokens,
+    )
+
+
+def remote_starter(settings: Settings, located: Located) -> Begin:
+    if settings.engine_args:
+        given = " ".join(settings.engine_args)
+        raise SettingsError(f"`{given}` is for vLLM, which does not run here: give it to the workers.")
+
+    async def begin() -> FirstEngine:
+        identity = await asyncio.to_thread(Identity.load, located.model, settings.model_names)
+        return await RemoteEngine.connect(settings.engine_url, identity, api_key=settings.engine_api_key)
+
+    return begin
 
 
 def read_engine_args(args: tuple[str, ...]) -> Mapping[str, Any]:
@@ -169,7 +202,7 @@ async def begin_warm(begin: Begin, prompt: Sequence[int], tag: str) -> Engine:
     return engine
 
 
-async def start_engine(begin: Begin) -> VllmEngine:
+async def start_engine(begin: Begin) -> FirstEngine:
     try:
         return await begin()
     except ModuleNotFoundError as exc:

@@ -61,6 +61,10 @@ class EngineRestartingError(EngineError):
         """Seconds after which a request may find it again."""
 
 
+class WorkerLostError(EngineRestartingError):
+    """The worker that ran this request is gone, or none can be reached; another may take it."""
+
+
 class Engine(Protocol):
     """Generates for many requests at once."""
 

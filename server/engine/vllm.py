@@ -19,6 +19,7 @@ from pydantic import ValidationError
 
 from server.engine.environment import multiprocess_metrics, prepare_environment
 from server.engine.protocol import EngineDeadError, EngineError, Finish, Output, TokenLogprob
+from server.engine.sampling import drawn
 from server.request import SamplingParams
 
 if TYPE_CHECKING:
@@ -48,9 +49,6 @@ CPU_OPTIONS: Mapping[str, Any] = {
 
 STOP_SECONDS = 20.0
 """How long the engine's processes may take to end before they are killed: they have much memory to return."""
-
-LEAST_TOP_P = 1e-6
-"""What stands for OpenAI's `top_p: 0`, the likeliest token alone, which vLLM does not take."""
 
 SWITCHED_OFF = "--no-draft-forced-tokens"
 """Why forced tokens are not drafted where they could be."""
@@ -218,18 +216,8 @@ def sampling_parameters(
     import vllm
     from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
 
-    chosen = {
-        "temperature": sampling.temperature,
-        "top_p": sampling.top_p,
-        "top_k": sampling.top_k,
-        "min_p": sampling.min_p,
-        "repetition_penalty": sampling.repetition_penalty,
-    }
-    drawn = {name: defaults.get(name) if value is None else value for name, value in chosen.items()}
-    if drawn["top_p"] == 0:
-        drawn["top_p"] = LEAST_TOP_P
     return vllm.SamplingParams(
-        **{name: value for name, value in drawn.items() if value is not None},
+        **drawn(sampling, defaults),
         frequency_penalty=sampling.frequency_penalty,
         presence_penalty=sampling.presence_penalty,
         seed=sampling.seed,

@@ -22,6 +22,7 @@ READABLE = [
     ("log_format", "json", LogFormat.JSON),
     ("log_level", "WARNING", "warning"),
     ("chat_template", "/a/b.jinja", Path("/a/b.jinja")),
+    ("engine_url", "http://10.0.0.2:8000/", "http://10.0.0.2:8000"),
 ]
 UNREADABLE = [
     ("port", "65536"),
@@ -39,6 +40,8 @@ UNREADABLE = [
     ("log_level", "loud"),
     ("model", " "),
     ("api_key", ""),
+    ("engine_url", "10.0.0.2:8000"),
+    ("engine_url", "http://"),
 ]
 
 

@@ -11,10 +11,12 @@ from server.default_model import prepare
 from server.engine.protocol import EngineError
 from server.engine.scripted import Script, ScriptedEngine
 from server.locate import Located
+from server.metrics import Metrics
 from server.schema.plan import SchemaPlanner
-from server.settings import default_cache
+from server.settings import DEFAULT_MODEL, Settings, SettingsError, default_cache
 from server.start import (
     as_trained,
+    engine_starter,
     load_template,
     load_vocabulary,
     not_installed,
@@ -23,6 +25,7 @@ from server.start import (
 )
 from server.terminal import CommandError
 from server.vocabulary import Vocabulary
+from tests.server.workers import working
 
 
 @pytest.fixture(name="vocabulary", scope="module")
@@ -81,6 +84,27 @@ def test_a_model_reasons_only_if_one_of_its_templates_spells_the_span() -> None:
     assert as_trained(HERMES, "{{ messages }}", None).reasoning is None
     assert as_trained(HERMES, None, "…</think>…") == HERMES
     assert as_trained(HERMES, None).reasoning is None
+
+
+def test_flags_of_the_engine_are_refused_where_there_is_none() -> None:
+    """They belong to the workers, which would not see them."""
+    settings = Settings(engine_url=("http://10.0.0.2:8000",), engine_args=("--max-model-len", "2048"))
+
+    with pytest.raises(SettingsError, match=r"--max-model-len 2048.*give it to the workers"):
+        engine_starter(settings, Located("m", None, None), Metrics())
+
+
+async def test_workers_that_serve_the_model_are_the_engine(vocabulary: Vocabulary) -> None:
+    """Its names, its tokens and its defaults are read here, where the model's files are."""
+    model = str(prepare(default_cache() / "models", lambda line: None))
+    async with working([Script([(1,)])], name=DEFAULT_MODEL) as worker:
+        settings = Settings(engine_url=(worker.url,))
+        engine = await engine_starter(settings, Located(model, None, None), Metrics())()
+        await warm_up(engine, [7], warm_up_tag(SchemaPlanner()))
+        await engine.close()
+
+    assert engine.undrafted
+    assert worker.engine.asked[0].prompt == (7,)
 
 
 async def test_the_warm_up_asks_for_one_token_of_the_costliest_grammar() -> None:
