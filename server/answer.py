@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from functools import partial
 
-from server.attempt import Attempt, plan_attempt
+from server.attempt import Attempt, make_prompt, plan_attempt
 from server.check import check
 from server.choice import Choice
 from server.context import Context
@@ -30,7 +30,17 @@ async def prepare(request: Request, context: Context) -> "Answer":
     return await asyncio.to_thread(_prepare, request, context)
 
 
-def _prepare(request: Request, context: Context) -> "Answer":
+async def count_prompt(request: Request, context: Context) -> int:
+    """Count the tokens of the prompt of a request that `prepare` would take. Raises `ApiError` (4xx)."""
+    return await asyncio.to_thread(_count_prompt, request, context)
+
+
+def _count_prompt(request: Request, context: Context) -> int:
+    _check(request, context)
+    return len(make_prompt(request, context).token_ids)
+
+
+def _check(request: Request, context: Context) -> None:
     check(
         request,
         model_names=context.model_names,
@@ -39,6 +49,10 @@ def _prepare(request: Request, context: Context) -> "Answer":
         planner=context.planner,
         profile=context.settings.schema_profile,
     )
+
+
+def _prepare(request: Request, context: Context) -> "Answer":
+    _check(request, context)
     attempt = plan_attempt(request, context)
     told = coverage(attempt.constraint) if request.policy.report else None
     return Answer(attempt, context, told)

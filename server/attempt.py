@@ -69,15 +69,20 @@ class Attempt:
         )
 
 
+def make_prompt(request: Request, context: Context) -> Prompt:
+    """Render a request as the model is to read it. Raises `ApiError` (400)."""
+    shown = request
+    if request.policy.unsupported_keywords is UnsupportedKeywords.DESCRIBE:
+        shown = described(request, context.planner, context.family.call.style)
+    return render(shown, template=context.template, vocabulary=context.vocabulary, family=context.family)
+
+
 def plan_attempt(request: Request, context: Context, *, passed: int = 0) -> Attempt:
     """Render and constrain a request, of which `passed` calls have passed already.
 
     Runs in a thread: it may take a while. Raises `ApiError` (400).
     """
-    shown = request
-    if request.policy.unsupported_keywords is UnsupportedKeywords.DESCRIBE:
-        shown = described(request, context.planner, context.family.call.style)
-    prompt = render(shown, template=context.template, vocabulary=context.vocabulary, family=context.family)
+    prompt = make_prompt(request, context)
     fitting = fit(request, prompt_tokens=len(prompt.token_ids), max_model_len=context.engine.max_model_len)
     check_form(request.answer_format, context.settings.schema_limits, context.deadline)
     constraint = constrain(

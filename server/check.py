@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from server.errors import ApiError, Code
-from server.request import JsonSchema, Request, Schema
+from server.request import JsonSchema, Request, Schema, ToolDefinition
 from server.schema.check import schema_refused
 from server.schema.document import SchemaError
+from server.schema.instance import InstanceValidator
 from server.schema.plan import SchemaPlanner
 from server.schema.profile import SchemaProfile, check_profile
 from server.vocabulary import Vocabulary
@@ -47,8 +48,9 @@ def _check_length(request: Request, *, longest_token: int, max_model_len: int) -
 def _check_schemas(request: Request, planner: SchemaPlanner, profile: SchemaProfile) -> None:
     for tool in request.tools:
         if tool.parameters is not None:
-            param = f"{tool.param}.parameters"
-            planner.validator(tool.parameters, param=param, name=tool.name)
+            param = tool.schema_param
+            validator = planner.validator(tool.parameters, param=param, name=tool.name)
+            _check_examples(tool, validator)
             if tool.strict:
                 _check_profile(tool.parameters, profile, param=param, name=tool.name)
     if isinstance(request.answer_format, JsonSchema):
@@ -56,6 +58,14 @@ def _check_schemas(request: Request, planner: SchemaPlanner, profile: SchemaProf
         planner.validator(answer.schema, param=answer.param, name=answer.name)
         if answer.strict:
             _check_profile(answer.schema, profile, param=answer.param, name=answer.name)
+
+
+def _check_examples(tool: ToolDefinition, validator: InstanceValidator) -> None:
+    for i, example in enumerate(tool.examples):
+        if errors := validator.errors(example):
+            param = f"{tool.param}.input_examples[{i}]"
+            message = f"Invalid '{param}': it does not fit '{tool.schema_param}': {errors[0]}."
+            raise ApiError(Code.INVALID_VALUE, message, param)
 
 
 def _check_profile(schema: Schema, profile: SchemaProfile, *, param: str, name: str) -> None:

@@ -124,7 +124,8 @@ class Choice:
                     self._observer.aborted(AbortCause.STOP_SEQUENCE)
                 rejected = reader.rejected
                 if events or rejected is None:
-                    yield Step(self._index, self._ids.named(events), logprobs, finish, verdict)
+                    stop = None if finish is None else reader.stop_sequence
+                    yield Step(self._index, self._ids.named(events), logprobs, finish, verdict, stop)
                 if finish is not None:
                     self._pace.ended()
                     return

@@ -86,7 +86,7 @@ def check_compiling(constraint: Constraint, deadline: CompileDeadline) -> None:
     if tag is None or (fault := _fault(tag, deadline)) is None:
         return
     parts = [
-        (estimate(json.dumps(rule.format)), f"{rule.tool.param}.parameters", name)
+        (estimate(json.dumps(rule.format)), rule.tool.schema_param, name)
         for name, rule in constraint.calls.items()
         if rule.held is Held.SCHEMA
     ]

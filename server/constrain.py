@@ -146,7 +146,7 @@ def constrain(
 def _call_rule(tool: ToolDefinition, planner: SchemaPlanner, spelling: Spelling, *, masked: bool) -> CallRule:
     """Plan one tool: strict ones by their schema, the others as any object."""
     schema = NO_ARGUMENTS if tool.parameters is None else tool.parameters
-    param = f"{tool.param}.parameters"
+    param = tool.schema_param
     validator = planner.validator(schema, param=param, name=tool.name)
     if not masked:
         return CallRule(tool, {}, validator, Held.NOTHING, streams=False, outline=_parameters(tool))

@@ -85,9 +85,12 @@ def _anthropic_status(error: ApiError) -> int:
 def _anthropic_body(error: ApiError, request_id: str) -> dict[str, Any]:
     status = _anthropic_status(error)
     other = "invalid_request_error" if status < 500 else "api_error"
+    # This form has no `param`: the message has to name the field.
+    named = error.param is None or error.param in error.message
+    message = error.message if named else f"{error.param}: {error.message}"
     return {
         "type": "error",
-        "error": {"type": ANTHROPIC_TYPES.get(status, other), "message": error.message},
+        "error": {"type": ANTHROPIC_TYPES.get(status, other), "message": message},
         "request_id": request_id,
     }
 

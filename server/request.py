@@ -48,7 +48,8 @@ class Message:
 class ToolDefinition:
     """A function the model may call. `parameters` is None where the client gave none: no arguments.
 
-    `param` is where the client wrote it (`tools[0].function`), for error messages.
+    `param` is where the client wrote it (`tools[0].function`), for error messages, and `schema_key` what the
+    client calls its parameters. `examples` are arguments that the client says are right.
     """
 
     name: str
@@ -56,6 +57,13 @@ class ToolDefinition:
     parameters: Schema | None = None
     strict: bool = False
     param: str = ""
+    schema_key: str = "parameters"
+    examples: tuple[Mapping[str, Json], ...] = ()
+
+    @property
+    def schema_param(self) -> str:
+        """Where the client wrote the parameters."""
+        return f"{self.param}.{self.schema_key}"
 
 
 class Mode(StrEnum):

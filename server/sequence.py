@@ -30,13 +30,17 @@ class FinishReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one engine output added to choice `index`. The last step has `finish`, and its `verdict`."""
+    """What one engine output added to choice `index`. The last step has `finish`, and its `verdict`.
+
+    `stop_sequence` is the one of the request's that ended the text, if one did; only the last step has it.
+    """
 
     index: int
     events: tuple[Event, ...] = ()
     logprobs: tuple[TokenLogprob, ...] = ()
     finish: FinishReason | None = None
     verdict: Verdict | None = None
+    stop_sequence: str | None = None
 
 
 Read = tuple[tuple[Event, ...], tuple[TokenLogprob, ...], FinishReason | None]
@@ -87,8 +91,13 @@ class SequenceReader:
         return None if last is None or last.passes else last
 
     @property
+    def stop_sequence(self) -> str | None:
+        """The stop sequence that ended the text."""
+        return self._stop.matched
+
+    @property
     def _over(self) -> bool:
-        return self._stop.matched or self.rejected is not None
+        return self.stop_sequence is not None or self.rejected is not None
 
     def feed(self, output: Output) -> Read:
         """Read one engine output."""
@@ -106,7 +115,7 @@ class SequenceReader:
                 break
         self.tokens.cached = output.cached_tokens or self.tokens.cached
         if self._finish_reason(output.finish) is not None:
-            checked += self._end(truncated=output.finish is Finish.LENGTH and not self._stop.matched)
+            checked += self._end(truncated=output.finish is Finish.LENGTH and self.stop_sequence is None)
         elif self.rejected is not None:
             checked += self._text(self._stop.finish())
         finish = self._finish_reason(output.finish)
@@ -152,11 +161,11 @@ class SequenceReader:
     def _end(self, *, truncated: bool) -> list[Event]:
         """Flush every stage in order: the parser, the stop sequences, the answer's gate."""
         checked: list[Event] = []
-        if not self._stop.matched:
+        if self.stop_sequence is None:
             checked = self._pass(self._reader.finish(truncated=truncated))
         tail = self._answer.feed(self._stop.finish())
         # A stop sequence cuts an answer as the token budget does, only on the client's own wish.
-        cut = truncated or self._stop.matched
+        cut = truncated or self.stop_sequence is not None
         complete = not cut and not self._called and self.rejected is None
         held, violation = self._answer.finish(complete=complete)
         if violation is not None:
@@ -167,7 +176,7 @@ class SequenceReader:
     def _finish_reason(self, finish: Finish | None) -> FinishReason | None:
         if self.rejected is not None:
             return None
-        if not self._stop.matched:
+        if self.stop_sequence is None:
             if finish is None:
                 return None
             if finish is Finish.LENGTH:

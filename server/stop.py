@@ -2,7 +2,7 @@
 
 stop = StopSequences(("END",))
 stop.feed("It is E")     # "It is "   (the "E" may begin the sequence)
-stop.feed("ND of it")    # ""         (matched: stop.matched is True, nothing after it counts)
+stop.feed("ND of it")    # ""         (stop.matched is "END": nothing after it counts)
 """
 
 from collections.abc import Sequence
@@ -18,17 +18,18 @@ class StopSequences:
     def __init__(self, sequences: Sequence[str]) -> None:
         self._sequences = sequences
         self._held = ""
-        self.matched = False
+        self.matched: str | None = None
+        """The sequence that ended the text."""
 
     def feed(self, text: str) -> str:
         """Return what is certain to come before any stop sequence."""
-        if self.matched:
+        if self.matched is not None:
             return ""
         text = self._held + text
-        found = [(at + len(stop), at) for stop in self._sequences if (at := text.find(stop)) >= 0]
+        found = [(at + len(stop), at, stop) for stop in self._sequences if (at := text.find(stop)) >= 0]
         if found:
-            self.matched, self._held = True, ""
-            _, at = min(found)
+            _, at, self.matched = min(found)
+            self._held = ""
             return text[:at]
         keep = max((_overlap(text, sequence) for sequence in self._sequences), default=0)
         self._held = text[len(text) - keep :]

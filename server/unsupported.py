@@ -78,7 +78,7 @@ def refuse_unmasked(constraint: Constraint) -> None:
     A key that is written twice is no keyword of the client's: it is checked, under this policy too.
     """
     refused = [
-        (Code.INVALID_TOOLS, f"function '{name}'", f"{rule.tool.param}.parameters", entries)
+        (Code.INVALID_TOOLS, f"function '{name}'", rule.tool.schema_param, entries)
         for name, rule in constraint.calls.items()
         if rule.tool.strict and (entries := unmasked_keywords(rule.unmasked))
     ]

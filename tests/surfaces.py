@@ -7,15 +7,18 @@
 `finish` is told in chat's words: stop, length or tool_calls.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from server.api.messages_encode import input_of
+from tests.message_events import fold_message, message_events
 from tests.response_events import response_of
 from tests.server.scripted import Told, chunks, fold, told
 
 CHOICES = ("none", "auto", "required", "named", "allowed_auto", "allowed_required")
-"""Every choice of tools; those that name one name the first."""
+"""Every choice of tools that an API may have; those that name one name the first."""
 
 QUESTION = "What is the weather in Oslo, and what time is it there?"
 
@@ -34,6 +37,8 @@ class Surface(Protocol):
 
     name: str
     path: str
+    choices: tuple[str, ...]
+    """Those of `CHOICES` that it has words for."""
 
     def body(
         self,
@@ -55,10 +60,15 @@ class Surface(Protocol):
         """The answer that the text of a stream comes to."""
         ...
 
+    def arguments(self, written: str) -> str:
+        """What `told` makes of arguments of which this much was written."""
+        ...
+
 
 class Chat:
     name = "chat"
     path = "/v1/chat/completions"
+    choices: tuple[str, ...] = CHOICES
 
     def body(
         self,
@@ -88,10 +98,14 @@ class Chat:
     def folded(self, stream: str) -> dict[str, Any]:
         return fold(chunks(stream))
 
+    def arguments(self, written: str) -> str:
+        return written
+
 
 class Responses:
     name = "responses"
     path = "/v1/responses"
+    choices: tuple[str, ...] = CHOICES
 
     def body(
         self,
@@ -127,6 +141,58 @@ class Responses:
     def folded(self, stream: str) -> dict[str, Any]:
         return response_of(stream)
 
+    def arguments(self, written: str) -> str:
+        return written
+
+
+class Messages:
+    name = "messages"
+    path = "/v1/messages"
+    choices: tuple[str, ...] = ("none", "auto", "required", "named")
+
+    def body(
+        self,
+        tools: list[Tool],
+        choice: str,
+        *,
+        parallel: bool = True,
+        question: str = QUESTION,
+        **sampling: Any,
+    ) -> dict[str, Any]:
+        # Where it samples, the seed is the engine's own.
+        sampling.pop("seed", None)
+        said: dict[str, Any] = {"type": {"required": "any", "named": "tool"}.get(choice, choice)}
+        if choice == "named":
+            said["name"] = tools[0].name
+        if choice != "none":
+            said["disable_parallel_tool_use"] = not parallel
+        return {
+            "max_tokens": 500,
+            "messages": [{"role": "user", "content": question}],
+            "tools": [
+                {"name": tool.name, "input_schema": tool.parameters, "strict": tool.strict} for tool in tools
+            ],
+            "tool_choice": said,
+            **sampling,
+        }
+
+    def told(self, answer: dict[str, Any]) -> Told:
+        texts: dict[str, str] = {"text": "", "thinking": ""}
+        calls = []
+        for block in answer["content"]:
+            if block["type"] == "tool_use":
+                calls.append((block["name"], json.dumps(block["input"])))
+            else:
+                texts[block["type"]] += block[block["type"]]
+        finish = {"end_turn": "stop", "max_tokens": "length", "tool_use": "tool_calls"}
+        return Told(texts["text"], texts["thinking"], tuple(calls), finish[answer["stop_reason"]])
+
+    def folded(self, stream: str) -> dict[str, Any]:
+        return fold_message(message_events(stream))
+
+    def arguments(self, written: str) -> str:
+        return json.dumps(input_of(written))
+
 
 def _choice(choice: str, named: dict[str, Any], *, nested: bool) -> Any:
     if choice == "named":
@@ -143,4 +209,5 @@ def _text(items: list[dict[str, Any]]) -> str:
 
 CHAT: Surface = Chat()
 RESPONSES: Surface = Responses()
-SURFACES = (CHAT, RESPONSES)
+MESSAGES: Surface = Messages()
+SURFACES = (CHAT, RESPONSES, MESSAGES)

@@ -8,7 +8,7 @@ So unions here look first and choose one member, and what is wrong with `{"role"
 where `|user` is the tag of the chosen member, which `body_errors` leaves out of the client's path.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from math import isfinite
 from typing import Annotated, Any
 
@@ -57,12 +57,16 @@ class _Choice(Discriminator):
     __hash__ = object.__hash__
 
 
-def by_member(key: str, *values: str) -> Discriminator:
-    """Choose among objects by the value of `key`: the tags are `|` + one of `values`."""
+def by_member(key: str, *values: str, refused: Sequence[str] = ()) -> Discriminator:
+    """Choose among objects by the value of `key`: the tags are `|` + one of `values`.
+
+    The first member gets what is `refused`: its `key` has `unsupported_values` that tell a way out.
+    """
+    members = {**dict.fromkeys(refused, values[0]), **{value: value for value in values}}
 
     def tag(value: Json) -> str | None:
         chosen = value.get(key) if isinstance(value, dict) else getattr(value, key, None)
-        return TAG + chosen if chosen in values else None
+        return TAG + members[chosen] if isinstance(chosen, str) and chosen in members else None
 
     return by_choice(tag, key, *values)
 

@@ -8,6 +8,7 @@ a tool that is not there. Schemas are checked later on the path.
 """
 
 import uuid
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from server.api import refusals
@@ -70,7 +71,7 @@ def decode_chat(body: ChatRequestBody, *, max_n: int = 16, policy: Policy = DEFA
         include_usage=body.stream_options is not None and body.stream_options.include_usage is True,
         legacy_functions=body.functions is not None,
         include_reasoning=body.include_reasoning is not False,
-        ignored=_ignored(body),
+        ignored=told_ignored(_ignored(body)),
     )
 
 
@@ -99,11 +100,15 @@ def _sampling(body: ChatRequestBody) -> SamplingParams:
     )
 
 
-def _ignored(body: ChatRequestBody) -> tuple[str, ...]:
-    names = dict.fromkeys(body.unknown)
+def told_ignored(names: Iterable[str]) -> tuple[str, ...]:
+    """The names of unknown fields as the log has them: each once, not too many, and harmless."""
+    return tuple(for_log(name) for name in list(dict.fromkeys(names))[:MAX_IGNORED])
+
+
+def _ignored(body: ChatRequestBody) -> Iterator[str]:
+    yield from body.unknown
     for message in body.messages:
-        names.update(dict.fromkeys(f"messages[].{name}" for name in message.unknown))
-    return tuple(for_log(name) for name in list(names)[:MAX_IGNORED])
+        yield from (f"messages[].{name}" for name in message.unknown)
 
 
 def for_log(name: str) -> str:

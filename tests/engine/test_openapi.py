@@ -5,6 +5,7 @@ are described. What a right chat request may cost is bounded, and nothing else a
 """
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -29,6 +30,8 @@ OPERATIONS = {
     "GET /v1/models": 1,
     "GET /v1/models/{model}": 30,
     "POST /v1/chat/completions": 60,
+    "POST /v1/messages": 60,
+    "POST /v1/messages/count_tokens": 30,
     "POST /tokenize": 30,
     "POST /detokenize": 30,
 }
@@ -46,6 +49,17 @@ ROWS = [
 
 FEW = 3
 """Tokens that one answer may have here."""
+
+COSTS: dict[str, dict[str, Callable[[dict[str, Any]], int]]] = {
+    "/v1/chat/completions": {
+        "max_tokens": lambda _: FEW,
+        "max_completion_tokens": lambda _: FEW,
+        "n": lambda body: 1 + len(body) % 2,
+    },
+    "/v1/messages": {"max_tokens": lambda _: FEW},
+    "/v1/messages/count_tokens": {},
+}
+"""What bounds the cost of a request to the model, by path."""
 
 
 @pytest_asyncio.fixture(name="description", scope="module")
@@ -69,8 +83,8 @@ def bounded(case: Case[Any]) -> Case[Any]:
     body = case.body
     if case.path_parameters and len(case.path_parameters["model"]) % 2:
         case.path_parameters["model"] = MODEL
-    if case.path == "/v1/chat/completions" and isinstance(body, dict) and isinstance(body.get("model"), str):
-        few = {"max_tokens": FEW, "max_completion_tokens": FEW, "n": 1 + len(body) % 2}
+    if case.path in COSTS and isinstance(body, dict) and isinstance(body.get("model"), str):
+        few = {name: cost(body) for name, cost in COSTS[case.path].items()}
         # What is no number stays what it is, or no wrong budget would be sent.
         right = {key: value for key, value in few.items() if isinstance(body.get(key, 1), int | None)}
         case.body = {**body, "model": MODEL, **right}

@@ -196,14 +196,15 @@ async def test_the_sdk_reads_errors_as_its_own_classes() -> None:
 
 
 async def test_the_description_tells_errors_as_they_are() -> None:
-    """Every operation describes OpenAI's error body, and none FastAPI's 422, which is never sent."""
+    """Every operation describes the error body of its API, and none FastAPI's 422, which is never sent."""
     async with client_of(create_app(make_context())) as client:
         description = (await client.get("/openapi.json")).json()
 
-    operations = [each for path in description["paths"].values() for each in path.values()]
-    body = {"$ref": "#/components/schemas/ErrorBody"}
-    assert len({operation["operationId"] for operation in operations}) == len(operations) >= 8
-    for operation in operations:
+    operations = [(path, each) for path, methods in description["paths"].items() for each in methods.values()]
+    assert len({operation["operationId"] for _, operation in operations}) == len(operations) >= 8
+    for path, operation in operations:
+        form = "MessagesErrorBody" if path.startswith("/v1/messages") else "ErrorBody"
+        body = {"$ref": f"#/components/schemas/{form}"}
         responses = operation["responses"]
         assert "422" not in responses
         assert responses["4XX"]["content"]["application/json"]["schema"] == body

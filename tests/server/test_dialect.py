@@ -41,9 +41,16 @@ def test_anthropic_has_its_own_types(code: Code, status: int, type_: str) -> Non
     assert ANTHROPIC.status(error) == status
     assert ANTHROPIC.error_body(error, "req_1") == {
         "type": "error",
-        "error": {"type": type_, "message": "Why."},
+        "error": {"type": type_, "message": "n: Why."},
         "request_id": "req_1",
     }
+
+
+def test_a_field_is_named_once() -> None:
+    """Anthropic's form has no `param`; most messages name their field by themselves."""
+    error = ApiError(Code.INVALID_VALUE, "Invalid 'tools[0].name': no.", "tools[0].name")
+
+    assert ANTHROPIC.error_body(error, "req_1")["error"]["message"] == error.message
 
 
 def test_other_apis_speak_openai() -> None:
