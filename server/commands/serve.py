@@ -82,7 +82,8 @@ def serve(settings: Settings, listener: socket.socket, report: Say) -> int:
 async def _serve(
     settings: Settings, located: Located, listener: socket.socket, metrics: "Metrics", report: Say
 ) -> int:
-    from server.serving import Outcome, run_server, set_heap_aside
+    from server.memory import set_heap_aside
+    from server.serving import Outcome, run_server
     from server.start import start
 
     context = await start(settings, located, metrics, report=report)

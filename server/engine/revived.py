@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 from server.engine.protocol import Engine, EngineDeadError, EngineError, EngineRestartingError, Output
 from server.labels import Restart
+from server.memory import return_memory
 from server.request import SamplingParams
 
 log = logging.getLogger(__name__)
@@ -160,6 +161,7 @@ class RevivedEngine:
             await engine.close()
         except Exception:  # a dead engine may fail in any way, and must not keep the next one from starting
             log.exception("What was left of the engine could not be closed.")
+        return_memory()
 
     async def _take(self, engine: Engine, took: float) -> None:
         if isinstance(self._state, Lost):
@@ -167,5 +169,6 @@ class RevivedEngine:
             return
         self._counted(Restart.STARTED)
         self._took = took
+        return_memory()  # once more: requests that have ended since have let go of the old engine
         self._state = Serving(engine)
         log.warning("The engine is back after %.1f s.", took)

@@ -1,7 +1,6 @@
 """A server on a real socket: it announces itself, drains, and stops when its engine is gone."""
 
 import asyncio
-import gc
 import re
 import signal
 import socket
@@ -16,7 +15,7 @@ from server.commands.serve import bind
 from server.engine.protocol import Engine
 from server.engine.revived import RevivedEngine
 from server.labels import Restart
-from server.serving import Handler, Outcome, run_server, set_heap_aside
+from server.serving import Handler, Outcome, run_server
 from server.settings import Settings
 from server.terminal import CommandError
 from tests.server.shell import IdleEngine, make_context
@@ -226,15 +225,3 @@ def test_a_host_that_is_not_this_machine_is_told(host: str) -> None:
     """A name that is unknown, and an address of another machine."""
     with pytest.raises(CommandError, match=host):
         bind(host, 8000)
-
-
-def test_what_a_server_begins_with_is_not_collected_again() -> None:
-    """A full collection of the engine's library would stop all streams for a while."""
-    kept: list[list[str]] = [[]]
-    try:
-        set_heap_aside()
-
-        assert gc.get_freeze_count() > 0
-        assert not any(each is kept for each in gc.get_objects())
-    finally:
-        gc.unfreeze()

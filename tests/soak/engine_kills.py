@@ -35,6 +35,9 @@ START_SECONDS = 600
 BETWEEN_SECONDS = 3.0
 """How long a new engine works before it is killed."""
 
+MOST_WAIT_SECONDS = 5.0
+"""Clients come again when they are told to, but not so late that the new engine is killed without work."""
+
 TOOL = {
     "type": "function",
     "function": {
@@ -91,16 +94,18 @@ def verdict(status: int, text: str, *, streamed: bool) -> str:
 
 async def ask(client: httpx2.AsyncClient, run: Run, number: int) -> None:
     asked = body(number)
+    wait = 0.5
     try:
         response = await client.post("/v1/chat/completions", json=asked)
         end = verdict(response.status_code, response.text, streamed=asked["stream"])
+        wait = min(float(response.headers.get("retry-after", wait)), MOST_WAIT_SECONDS)
     except (httpx2.HTTPError, ValueError, KeyError) as error:
         end = f"{type(error).__name__}: {error}"
     run.ends[end] += 1
     if end not in ("answer", "typed error"):
         run.faults.append(end)
     if end != "answer":
-        await asyncio.sleep(0.5)
+        await asyncio.sleep(wait)
 
 
 async def keep_asking(client: httpx2.AsyncClient, run: Run, number: int) -> None:
