@@ -19,7 +19,7 @@ from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCKED = ("requirements/cpu.txt", "requirements/dev.txt")
-EXTRAS = ("cpu", "dev")
+EXTRAS = ("cpu", "dev", "otel")
 
 
 def read_lock(root: Path = ROOT) -> dict[str, Version]:

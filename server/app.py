@@ -76,7 +76,7 @@ def create_app(context: Context) -> FastAPI:
 def middleware(context: Context) -> list[Middleware]:
     """The layers around the routers, outermost first."""
     settings = context.settings
-    layers = [Middleware(Exchanges, metrics=context.metrics)]
+    layers = [Middleware(Exchanges, metrics=context.metrics, tracing=context.tracing)]
     if settings.cors_origin:
         layers.append(
             Middleware(
@@ -107,6 +107,7 @@ async def lifespan(app: FastAPI) -> AsyncGenerator[None, None]:
             await context.responses.close()
         context.metrics.close()
         context.deadline.close()
+        context.tracing.close()
 
 
 async def propagate(_request: Request, exc: Exception) -> NoReturn:

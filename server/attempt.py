@@ -18,6 +18,7 @@ from server.sequence import FinishReason, SequenceReader
 from server.settings import NamedFinish
 from server.stop import StopSequences
 from server.token_reader import TokenReader
+from server.tracing import stage
 from server.unsupported import described, refuse_unmasked
 from server.validate import AnswerGate, CallGate
 
@@ -82,18 +83,26 @@ def plan_attempt(request: Request, context: Context, *, passed: int = 0) -> Atte
 
     Runs in a thread: it may take a while. Raises `ApiError` (400).
     """
-    prompt = make_prompt(request, context)
+    with stage("render") as rendering:
+        prompt = make_prompt(request, context)
+        rendering.says(gen_ai__usage__input_tokens=len(prompt.token_ids))
     fitting = fit(request, prompt_tokens=len(prompt.token_ids), max_model_len=context.engine.max_model_len)
-    check_form(request.answer_format, context.settings.schema_limits, context.deadline)
-    constraint = constrain(
-        request,
-        family=context.family,
-        planner=context.planner,
-        tool_mask=context.settings.tool_mask,
-        max_calls=max(1, context.settings.max_calls - passed),
-        opens_reasoning=prompt.opens_reasoning,
-    )
+    constraint = _constrain(request, prompt, context, passed=passed)
     if request.policy.unsupported_keywords is UnsupportedKeywords.REJECT:
         refuse_unmasked(constraint)
-    check_compiling(constraint, context.deadline)
+    with stage("compile"):
+        check_compiling(constraint, context.deadline)
     return Attempt(request, prompt, constraint, fitting.sampling)
+
+
+def _constrain(request: Request, prompt: Prompt, context: Context, *, passed: int) -> Constraint:
+    with stage("constrain"):
+        check_form(request.answer_format, context.settings.schema_limits, context.deadline)
+        return constrain(
+            request,
+            family=context.family,
+            planner=context.planner,
+            tool_mask=context.settings.tool_mask,
+            max_calls=max(1, context.settings.max_calls - passed),
+            opens_reasoning=prompt.opens_reasoning,
+        )

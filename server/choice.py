@@ -25,6 +25,7 @@ from server.repair import Written, can_follow, follow_up
 from server.request import Request, SamplingParams
 from server.sequence import FinishReason, SequenceReader, Step
 from server.slices import in_slices
+from server.tracing import Stage, stage
 from server.validate import Violation, violation_error
 from server.verdict import Coverage, Verdict
 
@@ -107,6 +108,13 @@ class Choice:
 
     async def _run(self, reader: SequenceReader) -> AsyncGenerator[Step, None]:
         """One attempt, from the engine's first token to its end, or to where it is rejected."""
+        with stage("generate") as generating:
+            async with aclosing(self._read(reader, generating)) as steps:
+                async for step in steps:
+                    yield step
+            generating.says(gen_ai__usage__output_tokens=reader.tokens.completion)
+
+    async def _read(self, reader: SequenceReader, generating: Stage) -> AsyncGenerator[Step, None]:
         attempt, number = self._attempt, len(self._readers)
         name = f"{attempt.request.id}-{self._index}"
         outputs = self._context.engine.generate(
@@ -117,7 +125,8 @@ class Choice:
         )
         async with aclosing(in_slices(outputs)) as parts:
             async for output in parts:
-                self._pace.saw(len(output.token_ids))
+                if self._pace.saw(len(output.token_ids)):
+                    generating.happened("first_token")
                 events, logprobs, finish = reader.feed(output)
                 verdict = None if finish is None else self._verdict()
                 if output.finish is None and finish is not None:

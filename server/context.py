@@ -6,7 +6,7 @@ context_of(request)              # the same object, in an endpoint
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 from starlette.requests import Request
@@ -22,6 +22,7 @@ from server.response_store import ResponseStore
 from server.schema.deadline import CompileDeadline
 from server.schema.plan import SchemaPlanner
 from server.settings import Settings
+from server.tracing import Tracing
 from server.vocabulary import Vocabulary
 
 
@@ -46,6 +47,7 @@ class Context:
     """When the model was loaded, in seconds since 1970."""
     responses: ResponseStore | None = None
     """Where responses are kept; None where nothing is."""
+    tracing: Tracing = field(default_factory=Tracing)
 
     @property
     def call_id_form(self) -> CallIdForm:

@@ -23,6 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from server.dialect import Dialect, dialect_of
 from server.logs import REQUEST_ID
 from server.metrics import Metrics
+from server.tracing import NO_STAGE, Stage, Tracing
 
 log = logging.getLogger(__name__)
 
@@ -114,40 +115,54 @@ class Exchanges:
     Probes and scrapes (`ops`) are not counted: a scrape that counts itself would always find one in flight.
     """
 
-    def __init__(self, app: ASGIApp, *, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, *, metrics: Metrics, tracing: Tracing) -> None:
         self.app = app
         self._metrics = metrics
+        self._tracing = tracing
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        exchange = Exchange(request_id_of(Headers(scope=scope)), api_of(scope["path"]))
+        headers = Headers(scope=scope)
+        exchange = Exchange(request_id_of(headers), api_of(scope["path"]))
         scope["exchange"] = exchange
+        token = REQUEST_ID.set(exchange.request_id)
+        try:
+            if exchange.api == OPERATIONS:
+                await self._answer(exchange, NO_STAGE, scope, receive, send)
+                return
+            with self._tracing.request(f"{scope['method']} {exchange.api}", headers) as stage:
+                await self._answer(exchange, stage, scope, receive, send)
+        finally:
+            REQUEST_ID.reset(token)
 
+    async def _answer(
+        self, exchange: Exchange, stage: Stage, scope: Scope, receive: Receive, send: Send
+    ) -> None:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 _begin(exchange, message)
+                stage.happened("respond")
             await send(message)
             if message["type"] == "http.response.body" and not message.get("more_body", False):
                 exchange.complete = True
 
-        token = REQUEST_ID.set(exchange.request_id)
         try:
             with self._in_flight(exchange):
                 await self.app(scope, receive, send_with_headers)
         finally:
-            self._end(exchange, scope)
-            REQUEST_ID.reset(token)
+            self._end(exchange, stage, scope)
 
     def _in_flight(self, exchange: Exchange) -> AbstractContextManager[object]:
         return nullcontext() if exchange.api == OPERATIONS else self._metrics.in_flight.track_inprogress()
 
-    def _end(self, exchange: Exchange, scope: Scope) -> None:
+    def _end(self, exchange: Exchange, stage: Stage, scope: Scope) -> None:
         status = exchange.status if exchange.complete and exchange.status is not None else CLIENT_LEFT
         if exchange.api != OPERATIONS:
             self._metrics.requests.labels(api=exchange.api, status=str(status)).inc()
             self._metrics.request_seconds.labels(api=exchange.api).observe(exchange.seconds)
+        _tell(exchange, status, stage)
         path = scope.get("raw_path", b"").partition(b"?")[0].decode("latin-1") or scope["path"]
         quiet = exchange.api == OPERATIONS and status < 400
         log.log(
@@ -175,3 +190,15 @@ def _begin(exchange: Exchange, message: Message) -> None:
         headers[name] = exchange.request_id
     headers["openai-processing-ms"] = str(round(exchange.seconds * 1000))
     headers["openai-version"] = API_VERSION
+
+
+def _tell(exchange: Exchange, status: int, stage: Stage) -> None:
+    """What the span of a request says when it is over."""
+    stage.says(
+        strictcall__request_id=exchange.request_id,
+        http__response__status_code=status,
+        gen_ai__usage__input_tokens=exchange.prompt_tokens,
+        gen_ai__usage__output_tokens=exchange.completion_tokens,
+    )
+    if status >= CLIENT_LEFT:
+        stage.failed(exchange.code or str(status))

@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from server.settings import LogFormat
+from server.tracing import trace_id
 
 REQUEST_ID: ContextVar[str | None] = ContextVar("request_id", default=None)
 """The id of the request that the current task works for."""
@@ -51,6 +52,8 @@ def fields_of(record: logging.LogRecord) -> dict[str, Any]:
     known = {name: value for name, value in fields.items() if value is not None}
     if (request_id := REQUEST_ID.get()) is not None:
         known.setdefault("request_id", request_id)
+    if (trace := trace_id()) is not None:
+        known.setdefault("trace_id", trace)
     return known
 
 

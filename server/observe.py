@@ -103,12 +103,14 @@ class Pace:
         self._first: float | None = None
         self._tokens = 0
 
-    def saw(self, tokens: int) -> None:
-        """Tokens have come; the first ones stop the clock of the first token."""
+    def saw(self, tokens: int) -> bool:
+        """Tokens have come. The first ones stop the clock of the first token, and of them it says so."""
         self._tokens += tokens
-        if self._first is None and tokens:
-            self._first = time.perf_counter()
-            self._metrics.time_to_first_token.observe(self._first - self._started)
+        if self._first is not None or not tokens:
+            return False
+        self._first = time.perf_counter()
+        self._metrics.time_to_first_token.observe(self._first - self._started)
+        return True
 
     def ended(self) -> None:
         """The sequence is complete: its mean time per token after the first counts once."""

@@ -60,6 +60,13 @@ def path(value: str) -> Path:
     return Path(text(value)).expanduser()
 
 
+def default_otlp() -> str:
+    """Where OpenTelemetry's own variables send spans over HTTP, or nowhere."""
+    base = os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT", "")
+    whole = f"{base.rstrip('/')}/v1/traces" if base else ""
+    return os.environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", whole)
+
+
 def default_cache() -> Path:
     """`~/.cache/strictcall`, or where `XDG_CACHE_HOME` says."""
     base = os.environ.get("XDG_CACHE_HOME", "")
@@ -296,6 +303,15 @@ class Settings:
     log_format: LogFormat = field(
         default=LogFormat.TEXT,
         metadata=said("text for people, json for log collectors.", one_of(LogFormat), "text|json"),
+    )
+    otlp_endpoint: str = field(
+        default_factory=default_otlp,
+        metadata=said(
+            "URL that OpenTelemetry spans are posted to, as http://collector:4318/v1/traces; OpenTelemetry's "
+            "own variables are taken as well.",
+            text,
+            "URL",
+        ),
     )
     cache_dir: Path = field(
         default_factory=default_cache,

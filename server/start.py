@@ -31,6 +31,7 @@ from server.schema.plan import SchemaPlanner
 from server.settings import Settings, SettingsError, ToolMask
 from server.template import TemplateLoadError
 from server.terminal import CommandError, Say, progress
+from server.tracing import Tracing, TracingError, start_tracing
 from server.vocabulary import Vocabulary, VocabularyError, loading_fault
 
 
@@ -47,6 +48,7 @@ Begin = Callable[[], Awaitable[FirstEngine]]
 
 async def start(settings: Settings, located: Located, metrics: Metrics, *, report: Say) -> Context:
     """Load everything. Raises `SettingsError` for a setting that is wrong, else `CommandError`."""
+    tracing = begin_tracing(settings)
     begin = await asyncio.to_thread(engine_starter, settings, located, metrics)
     with progress("Loading the tokenizer", report):
         vocabulary = await asyncio.to_thread(load_vocabulary, located.model)
@@ -95,6 +97,7 @@ async def start(settings: Settings, located: Located, metrics: Metrics, *, repor
         model_names=settings.model_names,
         created=int(time.time()),
         responses=open_store(settings),
+        tracing=tracing,
     )
 
 
@@ -128,6 +131,13 @@ def remote_starter(settings: Settings, located: Located) -> Begin:
         return await RemoteEngine.connect(settings.engine_url, identity, api_key=settings.engine_api_key)
 
     return begin
+
+
+def begin_tracing(settings: Settings) -> Tracing:
+    try:
+        return start_tracing(settings.otlp_endpoint)
+    except TracingError as exc:
+        raise CommandError(str(exc)) from exc
 
 
 def read_engine_args(args: tuple[str, ...]) -> Mapping[str, Any]:

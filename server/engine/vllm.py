@@ -21,6 +21,7 @@ from server.engine.environment import multiprocess_metrics, prepare_environment
 from server.engine.protocol import EngineDeadError, EngineError, Finish, Output, TokenLogprob
 from server.engine.sampling import drawn
 from server.request import SamplingParams
+from server.tracing import trace_headers
 
 if TYPE_CHECKING:
     import vllm
@@ -150,7 +151,13 @@ class VllmEngine:
             with translated_errors():
                 parameters = sampling_parameters(sampling, self._defaults, structural_tag)
                 # Ids as a raw prompt: vLLM then checks the request, its structural tag included, on a thread.
-                steps = llm.generate({"prompt_token_ids": list(prompt)}, parameters, request_id)
+                steps = llm.generate(
+                    {"prompt_token_ids": list(prompt)},
+                    parameters,
+                    request_id,
+                    # vLLM takes them only where it sends spans itself.
+                    trace_headers=trace_headers() if llm.observability_config.otlp_traces_endpoint else None,
+                )
                 async with contextlib.aclosing(steps):
                     async for step in steps:
                         yield to_output(step, sampling.logprobs or 0)

@@ -30,6 +30,7 @@ from server.schema.deadline import CompileDeadline
 from server.schema.plan import SchemaPlanner
 from server.settings import Settings
 from server.template import ChatTemplate, choose_template
+from server.tracing import Tracing
 from server.vocabulary import Vocabulary
 from tests.server.shell import client_of
 
@@ -161,6 +162,7 @@ async def serving(
     template: str | None = None,
     family: Family = HERMES,
     deadline: CompileDeadline | None = None,
+    tracing: Tracing | None = None,
 ) -> AsyncIterator[Server]:
     """Serve `scripts`: texts that the model writes one token a step, or scripts of the engine.
 
@@ -191,6 +193,7 @@ async def serving(
         model_names=(MODEL,),
         created=1,
         responses=open_store(settings),
+        tracing=tracing or Tracing(),
     )
     http = client_of(create_app(context))
     sdk = AsyncOpenAI(
