@@ -21,6 +21,7 @@ from vllm.config import SchedulerConfig, VllmConfig
 from vllm.v1.core.sched.async_scheduler import AsyncScheduler
 from vllm.v1.core.sched.output import GrammarOutput, SchedulerOutput
 from vllm.v1.core.sched.scheduler import Scheduler
+from vllm.v1.request import Request
 from vllm.v1.structured_output import StructuredOutputManager
 from vllm.v1.structured_output.backend_types import StructuredOutputGrammar, StructuredOutputOptions
 from vllm.v1.structured_output.backend_xgrammar import XgrammarBackend
@@ -98,29 +99,47 @@ class TimedMasks:
 
 
 class PacedPrompts:
-    """Mixed into a scheduler of vLLM: pieces of long prompts are as long as a step has time for.
+    """Mixed into a scheduler of vLLM: a step reads as much of prompts as it has time for.
 
     vLLM reads at most `long_prefill_token_threshold` tokens of a prompt in one step if there are other
-    requests. That is the longest piece here, and 0 leaves prompts whole. A step of this scheduler must end
-    before the next is scheduled, so that it can be timed.
+    requests. Here that is what all prompts of a step have together, at most, and `Pace` says what a step has
+    time for; 0 leaves prompts whole. A step of this scheduler must end before the next is scheduled, so that
+    it can be timed.
     """
 
     scheduler_config: SchedulerConfig
+    max_num_scheduled_tokens: int
+    running: list[Request]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        require(self, "max_num_scheduled_tokens", "running")
         self._pace = Pace(self.scheduler_config.long_prefill_token_threshold)
+        self._most = self.max_num_scheduled_tokens
         self._began: float | None = None
-        """When the running step was scheduled, if it reads a whole piece."""
+        """When the running step was scheduled, if it reads all that it may of prompts."""
 
     def schedule(self, *args: Any, **kwargs: Any) -> SchedulerOutput:
-        piece = self.scheduler_config.long_prefill_token_threshold = self._pace.piece
         began = time.perf_counter()
+        most = self._share_out()
         scheduled: SchedulerOutput = super().schedule(*args, **kwargs)  # type: ignore[misc]
-        read = scheduled.num_scheduled_tokens.values()
-        # A step for one request alone reads more than a piece, and keeps nobody waiting.
-        self._began = began if piece and len(read) > 1 and piece in read else None
+        self._began = began if most == scheduled.total_num_scheduled_tokens else None
         return scheduled
+
+    def _share_out(self) -> int | None:
+        """Set how much the next step may read; None where it is as much as vLLM would."""
+        pace = self._pace
+        if not pace.tokens or sum(self.get_request_counts()) < 2:  # type: ignore[attr-defined]
+            self.max_num_scheduled_tokens = self._most
+            return None
+        readers = [each for each in self.running if each.num_tokens - each.num_computed_tokens > 1]
+        writers = [each for each in self.running if each.num_tokens - each.num_computed_tokens <= 1]
+        share = self.scheduler_config.long_prefill_token_threshold = pace.share(len(readers))
+        # Who writes has a place in the step, whatever those before it read.
+        writing = sum(each.num_tokens_with_spec - each.num_computed_tokens for each in writers)
+        reading = max(pace.tokens, share * len(readers))
+        self.max_num_scheduled_tokens = min(self._most, writing + reading)
+        return self.max_num_scheduled_tokens
 
     def update_from_output(self, *args: Any, **kwargs: Any) -> Any:
         if self._began is not None:
@@ -158,9 +177,10 @@ def install_backend(manager: StructuredOutputManager, config: VllmConfig, metric
 
 def check_seams() -> None:
     """Raise `SeamError` if a name that the classes here need is gone from vLLM or XGrammar."""
-    require(Scheduler, "get_grammar_bitmask", "schedule", "update_from_output")
+    require(Scheduler, "get_grammar_bitmask", "schedule", "update_from_output", "get_request_counts")
     require(SchedulerConfig, "long_prefill_token_threshold")
-    require(SchedulerOutput, "num_scheduled_tokens")
+    require(SchedulerOutput, "total_num_scheduled_tokens")
+    require(Request, "num_tokens", "num_tokens_with_spec")
     require(AsyncScheduler, "get_grammar_bitmask")
     require(StructuredOutputManager, "grammar_init", "grammar_bitmask")
     require(XgrammarBackend, "compile_grammar")

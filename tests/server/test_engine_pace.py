@@ -1,8 +1,8 @@
-"""Pieces of prompts follow the time that steps take."""
+"""What steps read of prompts follows the time that they take."""
 
 import pytest
 
-from server.engine.pace import LEAST_PIECE, STEP_SECONDS, Pace
+from server.engine.pace import LEAST, STEP_SECONDS, Pace
 
 
 def seconds(piece: int, *, before: int) -> float:
@@ -12,20 +12,20 @@ def seconds(piece: int, *, before: int) -> float:
 
 def test_a_prompt_begins_with_the_longest_piece() -> None:
     """Nothing is known yet that speaks against it."""
-    assert Pace(most=128).piece == 128
+    assert Pace(most=128).tokens == 128
 
 
 def test_pieces_shrink_as_the_prompt_grows_and_steps_stay_short() -> None:
     """Who waits for a token does not wait longer because somebody's prompt is long."""
     pace, before, pieces = Pace(most=128), 0, []
     while before < 8_000:
-        took = seconds(pace.piece, before=before)
+        took = seconds(pace.tokens, before=before)
         assert took <= 1.3 * STEP_SECONDS
-        pieces.append(pace.piece)
-        before += pace.piece
+        pieces.append(pace.tokens)
+        before += pace.tokens
         pace.took(took)
 
-    assert (pieces[0], pieces[-1]) == (128, LEAST_PIECE)
+    assert (pieces[0], pieces[-1]) == (128, LEAST)
     assert sorted(pieces[1:], reverse=True) == pieces[1:]
 
 
@@ -42,7 +42,13 @@ def test_the_next_piece_follows_the_last_step(took: float, piece: int) -> None:
     pace = Pace(most=128)
     pace.took(took)
 
-    assert pace.piece == piece
+    assert pace.tokens == piece
+
+
+@pytest.mark.parametrize(("prompts", "share"), [(0, 128), (1, 128), (3, 42), (100, LEAST)])
+def test_prompts_share_what_a_step_reads(prompts: int, share: int) -> None:
+    """So a short prompt does not wait until a long one is read, and none stands still."""
+    assert Pace(most=128).share(prompts) == share
 
 
 def test_pieces_grow_again_step_by_step() -> None:
@@ -50,10 +56,10 @@ def test_pieces_grow_again_step_by_step() -> None:
     pace = Pace(most=128)
     for _ in range(10):
         pace.took(100.0)
-    shortest = pace.piece
+    shortest = pace.tokens
     pace.took(0.001)
 
-    assert (shortest, pace.piece) == (LEAST_PIECE, 2 * LEAST_PIECE)
+    assert (shortest, pace.tokens) == (LEAST, 2 * LEAST)
 
 
 @pytest.mark.parametrize("most", [0, 1, 8])
@@ -62,4 +68,4 @@ def test_a_user_may_want_shorter_pieces_or_none(most: int) -> None:
     pace = Pace(most=most)
     pace.took(100.0)
 
-    assert pace.piece == most
+    assert pace.tokens == most
