@@ -34,6 +34,8 @@ class Code(Enum):
     CONTEXT_LENGTH = ("context_length_exceeded", 400, "invalid_request_error")
     PREVIOUS_NOT_FOUND = ("previous_response_not_found", 400, "invalid_request_error")
     BODY_TOO_LARGE = ("request_too_large", 413, "invalid_request_error")
+    MALFORMED_HTTP = ("malformed_http", 400, "invalid_request_error")
+    HEAD_TOO_LARGE = ("headers_too_large", 431, "invalid_request_error")
     READ_TIMEOUT = ("request_read_timeout", 408, "invalid_request_error")
     MISSING_KEY = (None, 401, "invalid_request_error")
     INVALID_KEY = ("invalid_api_key", 401, "invalid_request_error")

@@ -50,6 +50,16 @@ class Refusal(StrEnum):
     STOPPING = "stopping"
 
 
+class Closed(StrEnum):
+    """Why a connection was closed that its client had left open."""
+
+    MALFORMED = "malformed"
+    HEAD_TOO_LARGE = "head_too_large"
+    HEAD_TIMEOUT = "head_timeout"
+    UNREAD = "unread"
+    """Its client did not read what it was sent."""
+
+
 class Restart(StrEnum):
     """What came of starting an engine anew that had died."""
 

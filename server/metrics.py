@@ -30,7 +30,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from parsers.events import Reason
-from server.labels import KEYWORDS, AbortCause, Held, Refusal, Repair, Restart
+from server.labels import KEYWORDS, AbortCause, Closed, Held, Refusal, Repair, Restart
 
 CHOICES = ("auto", "required", "named", "allowed")
 TOKEN_KINDS = ("prompt", "cached", "completion", "reasoning")
@@ -137,6 +137,12 @@ class Metrics:
             "stopping.",
             "reason",
         )
+        self.closed = self._counter(
+            "connections_closed",
+            "Connections closed on clients: what they sent was no HTTP, too large or too slow, or they did "
+            "not read what they were sent.",
+            "reason",
+        )
 
     def _define_tool_calls(self) -> None:
         self.tool_calls = self._counter(
@@ -181,6 +187,8 @@ class Metrics:
             self.tokens.labels(kind=kind)
         for cause in AbortCause:
             self.aborts.labels(cause=cause.value)
+        for closed in Closed:
+            self.closed.labels(reason=closed.value)
         for refusal in Refusal:
             self.refused.labels(reason=refusal.value)
         for restart in Restart:

@@ -16,11 +16,15 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from enum import Enum
+from functools import partial
 from types import FrameType
+from typing import cast
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from server.app import create_app
+from server.connection import Connection, ConnectionLimits
 from server.context import Context
 from server.engine.protocol import Engine, EngineDeadError, EngineRestartingError
 from server.terminal import CommandError
@@ -96,16 +100,7 @@ async def run_server(
 
     SIGINT and SIGTERM are the server's meanwhile. The second of them calls `end_now`, which does not return.
     """
-    config = uvicorn.Config(
-        create_app(context),
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        lifespan="on",
-        # Longer than the idle time of common proxies, which then never write to a closed connection.
-        timeout_keep_alive=75,
-        timeout_graceful_shutdown=context.settings.drain_seconds,
-    )
+    config = config_of(create_app(context), context)
     server = Server(config, context, announce=announce, end_now=end_now)
     watching = asyncio.create_task(watch(server, context.engine))
     try:
@@ -121,6 +116,24 @@ async def run_server(
     finally:
         watching.cancel()
     return watching.result() if watching.done() and not watching.cancelled() else Outcome.STOPPED
+
+
+def config_of(app: ASGIApp, context: Context) -> uvicorn.Config:
+    """How uvicorn serves an application of ours."""
+    settings = context.settings
+    limits = ConnectionLimits(settings.receive_seconds, settings.unread_seconds, context.metrics)
+    return uvicorn.Config(
+        app,
+        http=cast("type[asyncio.Protocol]", partial(Connection, limits=limits)),
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        lifespan="on",
+        # Longer than the idle time of common proxies, which then never write to a closed connection.
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=settings.drain_seconds,
+    )
 
 
 async def watch(server: uvicorn.Server, engine: Engine) -> Outcome:
