@@ -31,6 +31,7 @@ class Command:
 
 COMMANDS = (
     Command("serve", "Serve a model by OpenAI's API.", "server.commands.serve"),
+    Command("worker", "Serve a model to servers elsewhere, by token ids.", "server.commands.worker"),
     Command("parse", "Read a model's raw output as its family's parser does.", "server.commands.parse"),
     Command("doctor", "Check that a model's template, mask and parser agree.", "server.commands.doctor"),
     Command("families", "Print the model families and a call of each.", "server.commands.families"),

@@ -51,9 +51,6 @@ CPU_OPTIONS: Mapping[str, Any] = {
 STOP_SECONDS = 20.0
 """How long the engine's processes may take to end before they are killed: they have much memory to return."""
 
-SWITCHED_OFF = "--no-draft-forced-tokens"
-"""Why forced tokens are not drafted where they could be."""
-
 FINISHES = {"stop": Finish.STOP, "length": Finish.LENGTH}
 
 
@@ -121,19 +118,14 @@ class VllmEngine:
         from vllm.platforms import current_platform
         from vllm.v1.engine.async_llm import AsyncLLM
 
-        from server.engine.core import SeamError, check_seams, scheduler_name
-        from server.engine.drafts import check_drafting_seams, obstacle, scheduler_for
+        from server.engine.core import SeamError
+        from server.engine.scheduling import install_scheduler
 
         defaults = {**(cpu_options() if current_platform.is_cpu() else {}), **OPTIONS}
         try:
-            check_seams()
-            check_drafting_seams()
             arguments = vllm.AsyncEngineArgs(model=model, **fitting({**defaults, **options}))
             config = arguments.create_engine_config()
-            unplanned = obstacle(config)
-            scheduler = scheduler_name(config) if unplanned else scheduler_for(drafts=draft_forced_tokens)
-            undrafted = unplanned or (None if draft_forced_tokens else SWITCHED_OFF)
-            config.scheduler_config.scheduler_cls = scheduler
+            undrafted = install_scheduler(config, drafts=draft_forced_tokens)
             with multiprocess_metrics(metrics_directory):
                 # In no variable: vLLM keeps a traceback that keeps this frame, which would keep the engine.
                 version = f"vllm {vllm.__version__}"

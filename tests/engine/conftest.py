@@ -2,7 +2,8 @@
 
 Tests and fixtures run on pytest-asyncio's session loop, which is the engine's loop too: it makes progress
 while a test awaits. A server built on it runs as a task of the same loop; a blocking client (the synchronous
-SDK, a subprocess) must be awaited through `asyncio.to_thread`.
+SDK, a subprocess) must be awaited through `asyncio.to_thread`. The engine may also be elsewhere, see
+`tests.engine.remote`.
 """
 
 import asyncio
@@ -31,6 +32,7 @@ from server.app import create_app
 from server.compiling import compile_deadline
 from server.context import Context
 from server.default_model import DefaultModelError, prepare
+from server.engine.protocol import Engine
 from server.engine.revived import RevivedEngine
 from server.engine.vllm import VllmEngine
 from server.family import marker_tokens
@@ -40,6 +42,7 @@ from server.settings import DEFAULT_MODEL, Settings, default_cache
 from server.start import as_trained
 from server.template import choose_template
 from server.vocabulary import Vocabulary
+from tests.engine.remote import Addresses, WorkerMetrics
 
 MODEL = DEFAULT_MODEL
 DRAFTS = not os.environ.get("STRICTCALL_TEST_UNDRAFTED")
@@ -50,7 +53,7 @@ DRAFTS = not os.environ.get("STRICTCALL_TEST_UNDRAFTED")
 class RunningEngine:
     """The engine, its model's directory and tokenizer, and the metrics that see its processes."""
 
-    engine: RevivedEngine
+    engine: Engine
     model: Path
     tokenizer: Tokenizer
     metrics: Metrics
@@ -70,23 +73,42 @@ def unavailable(reason: str) -> NoReturn:
 
 @pytest_asyncio.fixture(scope="session", name="running")
 async def _running() -> AsyncIterator[RunningEngine]:
-    if importlib.util.find_spec("vllm") is None:
-        unavailable("vLLM is not installed")
     try:
         model = prepare(default_cache() / "models", print)
     except DefaultModelError as error:
         unavailable(str(error))
-    metrics = Metrics(families=("hermes",))
+    addresses = Addresses.given()
+    engine: Engine
+    if addresses is not None:
+        metrics: Metrics = WorkerMetrics(addresses)
+        engine = await addresses.connect(model)
+    else:
+        metrics = Metrics(families=("hermes",))
+        engine = await start_here(model, metrics)
+    yield RunningEngine(engine, model, Tokenizer.from_file(str(model / "tokenizer.json")), metrics)
+    await engine.close()
+    metrics.close()
+
+
+async def start_here(model: Path, metrics: Metrics) -> RevivedEngine:
+    if importlib.util.find_spec("vllm") is None:
+        unavailable("vLLM is not installed")
     start = partial(
         VllmEngine.start,
         str(model),
         metrics_directory=metrics.engine_directory,
         draft_forced_tokens=DRAFTS,
     )
-    engine = RevivedEngine(await start(), start, attempts=3, took=1, counted=metrics.count_restart)
-    yield RunningEngine(engine, model, Tokenizer.from_file(str(model / "tokenizer.json")), metrics)
-    await engine.close()
-    metrics.close()
+    return RevivedEngine(await start(), start, attempts=3, took=1, counted=metrics.count_restart)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave out what is about an engine in this server's own processes, where it is elsewhere."""
+    if Addresses.given() is None:
+        return
+    for item in items:
+        if item.get_closest_marker("in_process"):
+            item.add_marker(pytest.mark.skip(reason="the engine is elsewhere"))
 
 
 @dataclass(frozen=True, slots=True)
