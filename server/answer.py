@@ -9,7 +9,7 @@ Leaving `steps()` early, as a client that goes away makes it do, aborts the requ
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from functools import partial
 
@@ -27,7 +27,12 @@ from server.verdict import Coverage, coverage
 
 async def prepare(request: Request, context: Context) -> "Answer":
     """Do all that needs no model, off the event loop. Raises `ApiError` (4xx)."""
-    return await asyncio.to_thread(_prepare, request, context)
+    return await prepare_all([request], context)
+
+
+async def prepare_all(requests: Sequence[Request], context: Context) -> "Answer":
+    """Prepare one answer to several requests, which differ in their prompts only. Raises `ApiError` (4xx)."""
+    return await asyncio.to_thread(_prepare, requests, context)
 
 
 async def count_prompt(request: Request, context: Context) -> int:
@@ -51,26 +56,30 @@ def _check(request: Request, context: Context) -> None:
     )
 
 
-def _prepare(request: Request, context: Context) -> "Answer":
-    _check(request, context)
-    attempt = plan_attempt(request, context)
-    told = coverage(attempt.constraint) if request.policy.report else None
-    return Answer(attempt, context, told)
+def _prepare(requests: Sequence[Request], context: Context) -> "Answer":
+    for request in requests:
+        _check(request, context)
+    attempts = [plan_attempt(request, context) for request in requests]
+    first = attempts[0]
+    told = coverage(first.constraint) if first.request.policy.report else None
+    return Answer(attempts, context, told)
 
 
 class Answer:
-    """A request that nothing is wrong with, ready to be generated once."""
+    """Requests that nothing is wrong with, ready to be generated once: the choices of each, in order."""
 
-    def __init__(self, attempt: Attempt, context: Context, told: Coverage | None = None) -> None:
-        request = attempt.request
-        self._prompt = attempt.prompt
+    def __init__(self, attempts: Sequence[Attempt], context: Context, told: Coverage | None = None) -> None:
+        request = attempts[0].request
+        self.prompts = [attempt.prompt for attempt in attempts]
+        self._n = request.n
         self._limit = current_limit()
         self._observer = RequestObserver(
             request, family=context.family.name, metrics=context.metrics, limit=self._limit
         )
-        self._observer.constrained(attempt.constraint)
+        self._observer.constrained(attempts[0].constraint)
+        firsts = (attempt for attempt in attempts for _ in range(request.n))
         self._choices = [
-            Choice(index, attempt, context, self._observer, coverage=told) for index in range(request.n)
+            Choice(index, first, context, self._observer, coverage=told) for index, first in enumerate(firsts)
         ]
 
     async def steps(self) -> AsyncGenerator[Step, None]:
@@ -89,11 +98,12 @@ class Answer:
 
     @property
     def usage(self) -> Usage:
-        """What was used so far; final once `steps()` has ended. The prompt of all choices counts once."""
+        """What was used so far; final once `steps()` has ended. A prompt counts once for all its choices."""
         used = [choice.usage for choice in self._choices]
         return Usage(
-            prompt=len(self._prompt.token_ids) + sum(each.prompt for each in used),
+            prompt=sum(len(prompt.token_ids) for prompt in self.prompts) + sum(each.prompt for each in used),
             completion=sum(each.completion for each in used),
             reasoning=sum(each.reasoning for each in used),
-            cached=self._choices[0].cached_at_first + sum(each.cached for each in used),
+            cached=sum(choice.cached_at_first for choice in self._choices[:: self._n])
+            + sum(each.cached for each in used),
         )

@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 
-from server.api import chat, messages, models, ops, responses, tokens
+from server.api import chat, completions, messages, models, ops, responses, tokens
 from server.api.error_body import ERROR_RESPONSES
 from server.auth import RequireKey
 from server.body import ReadBody
@@ -32,7 +32,7 @@ BEARER = HTTPBearer(auto_error=False, description="One of the keys the server wa
 """Only describes: `RequireKey` checks."""
 
 OPEN_ROUTERS = (ops.router,)
-ROUTERS = (chat.router, responses.router, messages.router, models.router, tokens.router)
+ROUTERS = (chat.router, completions.router, responses.router, messages.router, models.router, tokens.router)
 """One line for each module of `server.api`."""
 
 EXPOSED_HEADERS = (

@@ -6,6 +6,8 @@ reader = attempt.reader(context, observer)
 
 from dataclasses import dataclass
 
+from parsers.family import Family
+from parsers.unmarked import Unmarked
 from server.check import fit
 from server.compiling import check_compiling, check_form
 from server.constrain import Constraint, constrain
@@ -13,7 +15,7 @@ from server.context import Context
 from server.observe import RequestObserver
 from server.policy import UnsupportedKeywords
 from server.render import Prompt, render
-from server.request import FreeText, Mode, Request, SamplingParams
+from server.request import FreeText, Mode, RawText, RawTokens, Request, SamplingParams, Templated
 from server.sequence import FinishReason, SequenceReader
 from server.settings import NamedFinish
 from server.stop import StopSequences
@@ -60,7 +62,7 @@ class Attempt:
             context.vocabulary.detokenizer(
                 self.prompt.token_ids[-PROMPT_TAIL:], keep=frozenset(context.markers)
             ),
-            context.family.parser(
+            family_of(self.request, context).parser(
                 self.constraint.schemas,
                 opens_reasoning=self.prompt.opens_reasoning,
                 in_form=not isinstance(self.request.answer_format, FreeText),
@@ -70,8 +72,18 @@ class Attempt:
         )
 
 
+def family_of(request: Request, context: Context) -> Family:
+    """What the model writes to this request: in a template's turn what its family does, else text alone."""
+    return context.family if isinstance(request.source, Templated) else Unmarked(context.family)
+
+
 def make_prompt(request: Request, context: Context) -> Prompt:
-    """Render a request as the model is to read it. Raises `ApiError` (400)."""
+    """Make what the model is to read of a request. Raises `ApiError` (400)."""
+    match request.source:
+        case RawText(text):
+            return Prompt(text, tuple(context.vocabulary.encode_document(text)), opens_reasoning=False)
+        case RawTokens(token_ids):
+            return Prompt(context.vocabulary.decode(token_ids), token_ids, opens_reasoning=False)
     shown = request
     if request.policy.unsupported_keywords is UnsupportedKeywords.DESCRIBE:
         shown = described(request, context.planner, context.family.call.style)
@@ -100,7 +112,7 @@ def _constrain(request: Request, prompt: Prompt, context: Context, *, passed: in
         check_form(request.answer_format, context.settings.schema_limits, context.deadline)
         return constrain(
             request,
-            family=context.family,
+            family=family_of(request, context),
             planner=context.planner,
             tool_mask=context.settings.tool_mask,
             max_calls=max(1, context.settings.max_calls - passed),

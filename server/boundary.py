@@ -25,6 +25,20 @@ log = logging.getLogger(__name__)
 
 SHOWN_PATH_LENGTH = 200
 
+NO_SOUND = "its model reads and writes text. Turn speech into text, or text into speech, before or after it."
+ELSEWHERE = {
+    "/v1/embeddings": "its model writes text and makes no embeddings. Serve a model that does beside it, for "
+    "example with 'vllm serve MODEL --runner pooling', and give that server's URL to whatever embeds.",
+    "/v1/audio/speech": NO_SOUND,
+    "/v1/audio/transcriptions": NO_SOUND,
+    "/v1/audio/translations": NO_SOUND,
+    "/v1/images/generations": "its model writes text and makes no images.",
+    "/v1/moderations": "its model writes text. Serve a model that moderates beside it.",
+    "/v1/messages/batches": "requests are answered as they come. Send each to /v1/messages.",
+    "/v1/batches": "requests are answered as they come. Send each to its own URL.",
+}
+"""Parts of the APIs that are not here, and what to do instead."""
+
 
 class Boundary:
     """ASGI middleware that answers whatever is raised inside it."""
@@ -90,6 +104,8 @@ def api_error(exc: Exception, scope: Scope) -> ApiError:
 
 def _routing_error(exc: HTTPException, scope: Scope) -> ApiError:
     called = f"{scope['method']} {scope['path'][:SHOWN_PATH_LENGTH]}"
+    if exc.status_code == 404 and (way_out := ELSEWHERE.get(scope["path"])):
+        return ApiError(Code.NO_SUCH_API, f"This server has no {scope['path']}: {way_out}")
     if exc.status_code == 404:
         return ApiError(Code.NOT_FOUND, f"Unknown request URL: {called}. {_meant(scope)}")
     if exc.status_code == 405:

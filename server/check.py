@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from server.errors import ApiError, Code
-from server.request import JsonSchema, Request, Schema, ToolDefinition
+from server.request import JsonSchema, RawText, RawTokens, Request, Schema, ToolDefinition
 from server.schema.check import schema_refused
 from server.schema.document import SchemaError
 from server.schema.instance import InstanceValidator
@@ -34,15 +34,27 @@ def check(
         if token_id >= vocabulary.size:
             message = f"Invalid 'logit_bias': there is no token {token_id}, the model has {vocabulary.size}."
             raise ApiError(Code.INVALID_VALUE, message, "logit_bias")
+    if isinstance(request.source, RawTokens):
+        _check_tokens(request.source, vocabulary.size)
     _check_length(request, longest_token=vocabulary.longest, max_model_len=max_model_len)
     _check_schemas(request, planner, profile)
 
 
 def _check_length(request: Request, *, longest_token: int, max_model_len: int) -> None:
     """Refuse text that cannot fit however it is cut into tokens, before anybody waits for the cutting."""
-    least = sum(len(message.content) for message in request.messages) // longest_token
+    letters = sum(len(message.content) for message in request.messages)
+    if isinstance(request.source, RawText):
+        letters = len(request.source.text)
+    least = letters // longest_token
     if least >= max_model_len:
-        raise context_exceeded(f"at least {least}", max_model_len)
+        raise context_exceeded(f"at least {least}", max_model_len, param=request.source.param)
+
+
+def _check_tokens(source: RawTokens, size: int) -> None:
+    for i, token_id in enumerate(source.token_ids):
+        if token_id >= size:
+            message = f"Invalid '{source.param}[{i}]': there is no token {token_id}, the model has {size}."
+            raise ApiError(Code.INVALID_VALUE, message, f"{source.param}[{i}]")
 
 
 def _check_schemas(request: Request, planner: SchemaPlanner, profile: SchemaProfile) -> None:
@@ -82,15 +94,15 @@ def fit(request: Request, *, prompt_tokens: int, max_model_len: int) -> Request:
     """
     room = max_model_len - prompt_tokens
     if room < 1:
-        raise context_exceeded(str(prompt_tokens), max_model_len)
+        raise context_exceeded(str(prompt_tokens), max_model_len, param=request.source.param)
     budget = min(request.sampling.max_tokens or room, room)
     return replace(request, sampling=replace(request.sampling, max_tokens=budget))
 
 
-def context_exceeded(tokens: str, max_model_len: int) -> ApiError:
+def context_exceeded(tokens: str, max_model_len: int, *, param: str) -> ApiError:
     """The error for a prompt that leaves no room; clients look for its first sentence."""
     message = (
         f"This model's maximum context length is {max_model_len} tokens. However, your messages and tools "
         f"resulted in {tokens} tokens, which leaves none for an answer. Please shorten them."
     )
-    return ApiError(Code.CONTEXT_LENGTH, message, "messages")
+    return ApiError(Code.CONTEXT_LENGTH, message, param)

@@ -42,6 +42,7 @@ class Code(Enum):
     MODEL_NOT_FOUND = ("model_not_found", 404, "invalid_request_error")
     RESPONSE_NOT_FOUND = ("response_not_found", 404, "invalid_request_error")
     NOT_FOUND = ("unknown_url", 404, "invalid_request_error")
+    NO_SUCH_API = ("unsupported_endpoint", 404, "invalid_request_error")
     METHOD_NOT_ALLOWED = ("method_not_allowed", 405, "invalid_request_error")
     RATE_LIMITED = ("rate_limit_exceeded", 429, "requests")
     # What the model or the server could not do.

@@ -41,6 +41,7 @@ LOGGED_PATH_LENGTH = 200
 OPERATIONS = "ops"
 APIS = {
     "/v1/chat/completions": "chat",
+    "/v1/completions": "completions",
     "/v1/responses": "responses",
     "/v1/messages": "messages",
     "/v1/models": "models",
@@ -54,7 +55,7 @@ APIS = {
 }
 """The `api` label by path. Any other path is `other`: what clients make up must not make up time series."""
 
-GENERATING = frozenset({"/v1/chat/completions", "/v1/messages", "/v1/responses"})
+GENERATING = frozenset({"/v1/chat/completions", "/v1/completions", "/v1/messages", "/v1/responses"})
 """Where a POST spends model time: those requests are bounded, and wait for their turn (`server.bounded`)."""
 
 PARENTS = ("/v1/models", "/v1/responses", "/v1/messages")

@@ -15,7 +15,7 @@ from dataclasses import replace
 from io import StringIO
 
 from parsers.events import CallArguments, CallBegin, Content, Event, Reasoning
-from server.request import Message, Mode, Request, ToolCall, ToolChoice
+from server.request import Message, Mode, Request, Templated, ToolCall, ToolChoice
 from server.validate import Subject, Violation
 
 ACCEPTED = "The call is accepted. Do not write it again."
@@ -57,7 +57,12 @@ class Written:
 
 
 def can_follow(request: Request, violation: Violation) -> bool:
-    """Whether there can be another attempt. An answer that continues a message cannot begin anew."""
+    """Whether there can be another attempt.
+
+    An answer that continues a message cannot begin anew, and only in a conversation can its faults be told.
+    """
+    if not isinstance(request.source, Templated):
+        return False
     return violation.retries and not (request.continue_final_message and violation.subject is Subject.FORMAT)
 
 

@@ -145,6 +145,32 @@ AnswerFormat = FreeText | JsonObject | JsonSchema | OneOf | Matching | Grammar |
 
 
 @dataclass(frozen=True, slots=True)
+class Templated:
+    """The prompt is the messages, as the model's chat template shows them."""
+
+    param = "messages"
+
+
+@dataclass(frozen=True, slots=True)
+class RawText:
+    """The prompt is a text as it stands: what spells a control token is one. `param` is its place."""
+
+    text: str
+    param: str = "prompt"
+
+
+@dataclass(frozen=True, slots=True)
+class RawTokens:
+    """The prompt is these tokens. `param` is their place."""
+
+    token_ids: tuple[int, ...]
+    param: str = "prompt"
+
+
+PromptSource = Templated | RawText | RawTokens
+
+
+@dataclass(frozen=True, slots=True)
 class SamplingParams:
     """How the next token is drawn. None is the model's own default (its generation config), or OpenAI's."""
 
@@ -164,7 +190,10 @@ class SamplingParams:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request, whatever API it came by. `id` is also its name in the logs and in the engine."""
+    """One request, whatever API it came by. `id` is also its name in the logs and in the engine.
+
+    `source` is what its prompt is made of; only one that is `Templated` has messages.
+    """
 
     id: str
     api: str
@@ -181,6 +210,7 @@ class Request:
     template_arguments: Mapping[str, Json] = field(default_factory=dict)
     continue_final_message: bool = False
     policy: Policy = DEFAULT_POLICY
+    source: PromptSource = Templated()
 
     @property
     def callable_tools(self) -> Sequence[ToolDefinition]:

@@ -67,6 +67,9 @@ class Vocabulary:
         self._tokenizer = tokenizer
         self._plain = Tokenizer.from_str(json.dumps(_without_control(description, self.control_ids)))
         self._puts_space_in_front = _puts_space_in_front(description)
+        opening = tokenizer.encode("").ids
+        begins = self.special_tokens.get("bos_token")
+        self._opening = opening if opening and opening == [tokenizer.token_to_id(begins or "")] else []
         self._to_bytes = _byte_reader(description["decoder"])
         self.longest = max(map(len, tokenizer.get_vocab()), default=1)
 
@@ -107,6 +110,11 @@ class Vocabulary:
             rest = self.encode(text[start:]) if found else []
             return self.encode_plain(text[:start]) + rest
         return _encoded(self._tokenizer, text)
+
+    def encode_document(self, text: str) -> list[int]:
+        """Encode a text from its beginning, behind the token that begins one where the model has such."""
+        ids = self.encode(text)
+        return ids if ids[:1] == self._opening else [*self._opening, *ids]
 
     def encode_plain(self, text: str) -> list[int]:
         """Encode what a client wrote: no control token comes out, whatever the text spells."""

@@ -5,10 +5,10 @@
 """
 
 import json
+from typing import Protocol
 
 from server.api import refusals
 from server.api.chat_request import (
-    ChatRequestBody,
     JsonObjectFormat,
     JsonSchemaFormat,
     ResponseFormat,
@@ -30,7 +30,17 @@ JSON_PATH = "structured_outputs.json"
 TAG_PATH = "structured_outputs.structural_tag"
 
 
-def decode_format(body: ChatRequestBody) -> AnswerFormat:
+class Formatted(Protocol):
+    """A body that says of what form its answer is."""
+
+    @property
+    def response_format(self) -> ResponseFormat | None: ...
+
+    @property
+    def structured_outputs(self) -> StructuredOutputs | None: ...
+
+
+def decode_format(body: Formatted) -> AnswerFormat:
     """The format of the answer. Raises `ApiError` (400) if the request asks for two, or for half of one."""
     asked = _response_format(body.response_format) if body.response_format is not None else FreeText()
     if body.structured_outputs is None:

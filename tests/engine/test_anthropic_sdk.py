@@ -34,9 +34,15 @@ CALL: dict[str, Any] = {
     "messages": QUESTION,
     "tools": [TOOL],
     "tool_choice": {"type": "any", "disable_parallel_tool_use": True},
-    "temperature": 0,
+    # The server takes a temperature, and this SDK has no word for it.
+    "extra_body": {"temperature": 0},
 }
-TEXT: dict[str, Any] = {"model": MODEL, "max_tokens": 6, "messages": QUESTION, "temperature": 0}
+TEXT: dict[str, Any] = {
+    "model": MODEL,
+    "max_tokens": 6,
+    "messages": QUESTION,
+    "extra_body": {"temperature": 0},
+}
 
 
 @pytest_asyncio.fixture(name="sdk", loop_scope="session")

@@ -30,6 +30,7 @@ OPERATIONS = {
     "GET /v1/models": 1,
     "GET /v1/models/{model}": 30,
     "POST /v1/chat/completions": 60,
+    "POST /v1/completions": 60,
     "POST /v1/messages": 60,
     "POST /v1/messages/count_tokens": 30,
     "POST /tokenize": 30,
@@ -56,6 +57,7 @@ COSTS: dict[str, dict[str, Callable[[dict[str, Any]], int]]] = {
         "max_completion_tokens": lambda _: FEW,
         "n": lambda body: 1 + len(body) % 2,
     },
+    "/v1/completions": {"max_tokens": lambda _: FEW, "n": lambda body: 1 + len(body) % 2},
     "/v1/messages": {"max_tokens": lambda _: FEW},
     "/v1/messages/count_tokens": {},
 }
