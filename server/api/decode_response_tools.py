@@ -7,8 +7,8 @@
 A custom tool is a function with one string, `input`, to the model: its grammar is the string's pattern.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from server.api import refusals
 from server.api.response_names import ClientTool, ToolKind, ToolNames, spoken_name
@@ -32,12 +32,11 @@ HOSTED_ONLY = "It runs on OpenAI's servers. Choose one of the functions, or leav
 
 @dataclass(frozen=True, slots=True)
 class ResponseTools:
-    """`params`: where the client wrote what the path knows by another place. `warnings`: what is skipped."""
+    """`warnings`: what is skipped."""
 
     tools: tuple[ToolDefinition, ...]
     choice: ToolChoice
     names: ToolNames
-    params: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
 
@@ -49,7 +48,7 @@ def decode_response_tools(body: ResponsePromptBody, *, all_strict: bool = False)
     choice = _choice(body.tool_choice, found)
     names = ToolNames({name: client for name, (_, client) in found.tools.items()})
     tools = tuple(tool for tool, _ in found.tools.values())
-    return ResponseTools(tools, choice, names, found.params, tuple(found.warnings))
+    return ResponseTools(tools, choice, names, tuple(found.warnings))
 
 
 class _Found:
@@ -57,7 +56,6 @@ class _Found:
 
     def __init__(self, all_strict: bool) -> None:  # noqa: FBT001 (nothing else is passed)
         self.tools: dict[str, tuple[ToolDefinition, ClientTool]] = {}
-        self.params: dict[str, str] = {}
         self.warnings: list[str] = []
         self._all_strict = all_strict
 
@@ -74,9 +72,9 @@ class _Found:
             case HostedTool():
                 self.skip(param, tool.type)
             case CustomTool():
-                self.params[f"{param}.parameters"] = f"{param}.format.definition"
                 definition = _definition(tool, param, namespace, _input_schema(tool, param), strict=True)
-                self._put(definition, ClientTool(ToolKind.CUSTOM, tool.name, namespace))
+                grammar = replace(definition, schema_key="format.definition")
+                self._put(grammar, ClientTool(ToolKind.CUSTOM, tool.name, namespace))
             case FunctionTool():
                 strict = tool.strict is not False or self._all_strict
                 definition = _definition(tool, param, namespace, tool.parameters, strict=strict)

@@ -8,16 +8,16 @@ Here is refused what only shows when fields are read together. Schemas are check
 
 import time
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from server.api import refusals
 from server.api.body_types import Body
 from server.api.chat_request import JsonObjectFormat
-from server.api.decode import for_log
+from server.api.decode import told_ignored
 from server.api.decode_policy import decode_policy
 from server.api.decode_response_items import Placed, decode_items, placed
-from server.api.decode_response_tools import ResponseTools, decode_response_tools
+from server.api.decode_response_tools import decode_response_tools
 from server.api.response_echo import echo
 from server.api.responses_encode import ResponseShape
 from server.api.responses_items import InputItem, MessageItem
@@ -26,7 +26,6 @@ from server.errors import ApiError, Code
 from server.policy import DEFAULT_POLICY, Policy
 from server.request import AnswerFormat, FreeText, JsonObject, JsonSchema, Message, Request, SamplingParams
 
-MAX_IGNORED = 32
 LOGPROBS = "message.output_text.logprobs"
 SEALED_REASONING = "reasoning.encrypted_content"
 RENAMED = {"messages": "input"}
@@ -35,16 +34,12 @@ RENAMED = {"messages": "input"}
 
 @dataclass(frozen=True, slots=True)
 class DecodedResponse:
-    """The request, how its client wants the answer told, and its input as items.
-
-    `params`: the client's places for those that the path knows. `ignored`: unknown fields.
-    """
+    """The request, how its client wants the answer told, its input as items, and the unknown fields."""
 
     request: Request
     shape: ResponseShape
     stream: bool = False
     items: tuple[InputItem, ...] = ()
-    params: Mapping[str, str] = field(default_factory=dict)
     ignored: tuple[str, ...] = ()
 
 
@@ -95,8 +90,7 @@ def decode_response(
         ),
         stream=body.stream is True,
         items=(*history, *items),
-        params=tools.params,
-        ignored=_ignored(body),
+        ignored=told_ignored(_ignored(body)),
     )
 
 
@@ -106,11 +100,11 @@ def decode_counted(
     history: Sequence[InputItem],
     input_items: Sequence[InputItem],
     policy: Policy = DEFAULT_POLICY,
-) -> tuple[Request, ResponseTools]:
+) -> Request:
     """Decode what the prompt is made of alone."""
     policy = decode_policy(body.strictcall, policy)
     tools = decode_response_tools(body, all_strict=policy.strict_tools)
-    request = Request(
+    return Request(
         id=f"resp_{uuid.uuid4().hex}",
         api="responses",
         model=body.model,
@@ -121,7 +115,6 @@ def decode_counted(
         template_arguments=body.chat_template_kwargs or {},
         policy=policy,
     )
-    return request, tools
 
 
 def items_of(body: ResponsePromptBody) -> tuple[InputItem, ...]:
@@ -175,19 +168,16 @@ def _sampling(body: ResponseRequestBody, *, wants_logprobs: bool) -> SamplingPar
     )
 
 
-def _ignored(body: ResponseRequestBody) -> tuple[str, ...]:
-    names = dict.fromkeys(body.unknown)
+def _ignored(body: ResponseRequestBody) -> Iterator[str]:
+    yield from body.unknown
     parts: Iterable[tuple[str, Body]] = [
         *(("input[]", item) for item in (body.input if isinstance(body.input, list) else ())),
         *(("tools[]", tool) for tool in body.tools or ()),
     ]
     for place, part in parts:
-        names.update(dict.fromkeys(f"{place}.{name}" for name in part.unknown))
-    return tuple(for_log(name) for name in list(names)[:MAX_IGNORED])
+        yield from (f"{place}.{name}" for name in part.unknown)
 
 
-def in_client_words(error: ApiError, params: Mapping[str, str]) -> ApiError:
+def in_client_words(error: ApiError) -> ApiError:
     """The error with its place as this API names it."""
-    param = error.param or ""
-    renamed = params.get(param) or RENAMED.get(param)
-    return replace(error, param=renamed) if renamed else error
+    return replace(error, param=RENAMED.get(error.param or "", error.param))

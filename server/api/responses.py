@@ -6,14 +6,13 @@ GET    /v1/responses/{id}/input_items   → {"object": "list", "data": […], �
 POST   /v1/responses/input_tokens       → {"object": "response.input_tokens", "input_tokens": 42}
 """
 
-import asyncio
 import logging
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse
 
-from server.answer import Answer, prepare
+from server.answer import Answer, count_prompt, prepare
 from server.api import refusals
 from server.api.decode_responses import (
     DecodedResponse,
@@ -22,7 +21,6 @@ from server.api.decode_responses import (
     in_client_words,
     items_of,
 )
-from server.api.models import find_model
 from server.api.respond import respond_streamed, respond_whole
 from server.api.response_records import ResponseRecords
 from server.api.responses_encode import ResponseStream, ResponseWhole
@@ -37,7 +35,6 @@ from server.api.responses_response import (
 from server.auth import owner_of
 from server.context import Context, context_of
 from server.errors import ApiError
-from server.render import render
 
 log = logging.getLogger(__name__)
 router = APIRouter(tags=["responses"])
@@ -71,24 +68,16 @@ async def create_response(body: ResponseRequestBody, http: Request) -> Response:
 async def count_input_tokens(body: ResponsePromptBody, http: Request) -> InputTokensBody:
     """Count the tokens of the prompt that a request would have."""
     context, records = context_of(http), records_of(http)
-    find_model(body.model, context)
-    request, tools = decode_counted(
+    request = decode_counted(
         body,
         history=await records.history(body.previous_response_id),
         input_items=await records.resolved(items_of(body)),
         policy=context.settings.policy,
     )
     try:
-        prompt = await asyncio.to_thread(
-            render,
-            request,
-            template=context.template,
-            vocabulary=context.vocabulary,
-            family=context.family,
-        )
+        return InputTokensBody(input_tokens=await count_prompt(request, context))
     except ApiError as error:
-        raise in_client_words(error, tools.params) from error
-    return InputTokensBody(input_tokens=len(prompt.token_ids))
+        raise in_client_words(error) from error
 
 
 @router.get("/v1/responses/{response_id}", response_model=ResponseBody)
@@ -156,7 +145,7 @@ async def _prepared(decoded: DecodedResponse, context: Context) -> Answer:
     try:
         return await prepare(decoded.request, context)
     except ApiError as error:
-        raise in_client_words(error, decoded.params) from error
+        raise in_client_words(error) from error
 
 
 def _log(decoded: DecodedResponse) -> None:

@@ -37,6 +37,7 @@ from server.engine.revived import RevivedEngine
 from server.engine.vllm import VllmEngine
 from server.family import marker_tokens
 from server.metrics import Metrics
+from server.open_store import open_store
 from server.schema.plan import SchemaPlanner
 from server.settings import DEFAULT_MODEL, Settings, default_cache
 from server.start import as_trained
@@ -162,6 +163,7 @@ async def _server(running: RunningEngine) -> AsyncIterator[RunningServer]:
         admission=admission_of(Settings(), running.metrics),
         model_names=(MODEL,),
         created=1,
+        responses=open_store(Settings()),
     )
     # The fixtures close the engine and the deadline, and not the application.
     config = uvicorn.Config(create_app(context), lifespan="off", log_level="warning", ws="none")
