@@ -25,6 +25,8 @@ from server.api.responses_tools import (
 )
 from server.errors import ApiError
 from server.request import Json, Mode, Schema, ToolChoice, ToolDefinition
+from server.schema.automata.pattern import UnsupportedPattern
+from server.schema.whole import whole_pattern
 
 USE_REGEX = "Only 'regex' can be held exactly here: write the grammar as one regular expression."
 HOSTED_ONLY = "It runs on OpenAI's servers. Choose one of the functions, or leave 'tool_choice' out."
@@ -121,13 +123,15 @@ def _definition(
 
 
 def _input_schema(tool: CustomTool, param: str) -> Schema:
-    """The arguments of a custom tool, as a function has them. Raises `ApiError` (400) for a Lark grammar."""
+    """The arguments of a custom tool, as a function has them. Raises `ApiError` (400) for other grammars."""
     text: dict[str, Json] = {"type": "string"}
     if isinstance(tool.format, GrammarInput):
         if tool.format.syntax == "lark":
             raise refusals.unsupported_value(f"{param}.format.syntax", "lark", USE_REGEX)
-        # The whole input must match, where a pattern is found anywhere.
-        text["pattern"] = f"^(?:{tool.format.definition})$"
+        try:
+            text["pattern"] = whole_pattern(tool.format.definition)
+        except UnsupportedPattern as fault:
+            raise refusals.invalid(f"{param}.format.definition", f"{fault}.") from fault
     return {
         "type": "object",
         "properties": {"input": text},
