@@ -9,7 +9,7 @@ it waits for. Every layer is plain ASGI, so that a stream passes through as it i
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from fastapi import FastAPI, Request, Security
 from fastapi.exceptions import RequestValidationError
@@ -31,7 +31,6 @@ from server.version import own_version
 BEARER = HTTPBearer(auto_error=False, description="One of the keys the server was started with.")
 """Only describes: `RequireKey` checks."""
 
-OPEN_ROUTERS = (ops.router,)
 ROUTERS = (chat.router, completions.router, responses.router, messages.router, models.router, tokens.router)
 """One line for each module of `server.api`."""
 
@@ -66,11 +65,38 @@ def create_app(context: Context) -> FastAPI:
     )
     app.state.context = context
     protected = [Security(BEARER)] if context.settings.api_key else []
-    for router in OPEN_ROUTERS:
-        app.include_router(router)
+    app.include_router(ops.probes)
+    if context.settings.ops_port is None:
+        app.include_router(ops.router, dependencies=ops_protected(context))
     for router in ROUTERS:
         app.include_router(router, dependencies=protected)
     return app
+
+
+def create_ops_app(context: Context) -> FastAPI:
+    """Build what `--ops-port` answers: probes, and what only operators should see."""
+    keys = context.settings.ops_api_key
+    app = FastAPI(
+        title="strictcall operations",
+        version=own_version(),
+        middleware=[
+            Middleware(Exchanges, metrics=context.metrics, tracing=context.tracing),
+            Middleware(Boundary),
+            Middleware(RequireKey, keys=keys, ops_keys=keys),
+        ],
+        exception_handlers={HTTPException: propagate},
+        redirect_slashes=False,
+        openapi_url=None,
+    )
+    app.state.context = context
+    app.include_router(ops.probes)
+    app.include_router(ops.router)
+    return app
+
+
+def ops_protected(context: Context) -> list[Any]:
+    """What the description of operators' endpoints says of keys."""
+    return [Security(BEARER)] if context.settings.ops_api_key else []
 
 
 def middleware(context: Context) -> list[Middleware]:
@@ -88,7 +114,7 @@ def middleware(context: Context) -> list[Middleware]:
             )
         )
     layers.append(Middleware(Boundary))
-    layers.append(Middleware(RequireKey, keys=settings.api_key))
+    layers.append(Middleware(RequireKey, keys=settings.api_key, ops_keys=settings.ops_api_key))
     layers.append(Middleware(TakePlace, admission=context.admission))
     layers.append(Middleware(ReadBody, limit=settings.max_body_bytes, seconds=settings.receive_seconds))
     layers.append(Middleware(TakeTurn, admission=context.admission))
@@ -98,16 +124,20 @@ def middleware(context: Context) -> list[Middleware]:
 @asynccontextmanager
 async def lifespan(app: FastAPI) -> AsyncGenerator[None, None]:
     """Close what the context holds when the server stops."""
-    context: Context = app.state.context
     try:
         yield
     finally:
-        await context.engine.close()
-        if context.responses is not None:
-            await context.responses.close()
-        context.metrics.close()
-        context.deadline.close()
-        context.tracing.close()
+        await close(app.state.context)
+
+
+async def close(context: Context) -> None:
+    """Close what a context holds."""
+    await context.engine.close()
+    if context.responses is not None:
+        await context.responses.close()
+    context.metrics.close()
+    context.deadline.close()
+    context.tracing.close()
 
 
 async def propagate(_request: Request, exc: Exception) -> NoReturn:

@@ -13,8 +13,8 @@ import logging
 import math
 import socket
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext, suppress
 from enum import Enum
 from functools import partial
 from types import FrameType
@@ -23,7 +23,7 @@ from typing import cast
 import uvicorn
 from starlette.types import ASGIApp
 
-from server.app import create_app
+from server.app import close, create_app, create_ops_app
 from server.connection import Connection, ConnectionLimits
 from server.context import Context
 from server.engine.protocol import Engine, EngineDeadError, EngineRestartingError
@@ -93,8 +93,50 @@ class Server(uvicorn.Server):
         return not left or not self.server_state.tasks
 
 
+class OpsServer(uvicorn.Server):
+    """Another server in the same process, which signals are none of its business."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.listening = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets=sockets)
+        self.listening.set()
+
+    def capture_signals(self) -> AbstractContextManager[None]:  # type: ignore[override]  # as generators are
+        return nullcontext()
+
+
+@asynccontextmanager
+async def operations(context: Context, listener: socket.socket | None) -> AsyncIterator[None]:
+    """Answer operators on a port of their own, if there is one, up to the very end."""
+    if listener is None:
+        yield
+        return
+    config = config_of(create_ops_app(context), context)
+    config.lifespan, config.timeout_graceful_shutdown = "off", 1
+    server = OpsServer(config)
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    started = asyncio.create_task(server.listening.wait())
+    try:
+        await asyncio.wait({serving, started}, return_when=asyncio.FIRST_COMPLETED)
+        if serving.done():
+            await serving  # it raises why
+        yield
+    finally:
+        started.cancel()
+        server.should_exit = True
+        await asyncio.gather(serving, return_exceptions=True)
+
+
 async def run_server(
-    context: Context, listener: socket.socket, *, announce: Callable[[], None], end_now: Handler
+    context: Context,
+    listener: socket.socket,
+    *,
+    announce: Callable[[], None],
+    end_now: Handler,
+    ops_listener: socket.socket | None = None,
 ) -> Outcome:
     """Serve on `listener`, which is bound, until a signal comes or the engine is gone; closes the context.
 
@@ -104,14 +146,15 @@ async def run_server(
     server = Server(config, context, announce=announce, end_now=end_now)
     watching = asyncio.create_task(watch(server, context.engine))
     try:
-        await server.serve(sockets=[listener])
+        async with operations(context, ops_listener):
+            await server.serve(sockets=[listener])
     except OSError as exc:
         # Bound sockets may share a port until one listens: another server was faster.
         if exc.errno != errno.EADDRINUSE:
             raise
-        await server.lifespan.shutdown()  # closes the context
+        await close(context)
         raise CommandError(
-            "Another program began to listen on the port. Take another one with --port."
+            "Another program began to listen on the port. Take another one with --port, or --ops-port."
         ) from exc
     finally:
         watching.cancel()

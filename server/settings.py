@@ -127,6 +127,22 @@ class Settings:
     api_key_file: Path | None = field(
         default=None, metadata=said("File with one API key a line.", path, "PATH")
     )
+    ops_port: int | None = field(
+        default=None,
+        metadata=said(
+            "Port of its own for /metrics and /version, which --port then does not have; both answer probes.",
+            whole(0, 65535),
+            "PORT",
+        ),
+    )
+    ops_api_key: tuple[str, ...] = field(
+        default=(),
+        repr=False,
+        metadata=said("Key for /metrics and /version, which need none without it; repeatable.", text, "KEY"),
+    )
+    ops_api_key_file: Path | None = field(
+        default=None, metadata=said("File with one key for /metrics and /version a line.", path, "PATH")
+    )
     family: str = field(
         default="auto", metadata=said("How the model writes calls; auto looks at the model.", text, "FAMILY")
     )

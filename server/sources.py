@@ -52,10 +52,11 @@ def load(argv: Sequence[str], environ: Mapping[str, str]) -> Settings:
     config = flags.values.get("config") or [environ.get(variable("config"), "")]
     file = read_file(Path(config[-1]).expanduser()) if config[-1] else Source("", {})
     settings = merge(file, read_environment(environ), flags)
-    if settings.api_key_file is not None:
-        keys = settings.api_key + read_keys(settings.api_key_file)
-        settings = replace(settings, api_key=tuple(dict.fromkeys(keys)))
-    return settings
+    return replace(
+        settings,
+        api_key=with_keys(settings.api_key, settings.api_key_file),
+        ops_api_key=with_keys(settings.ops_api_key, settings.ops_api_key_file),
+    )
 
 
 def merge(*sources: Source) -> Settings:
@@ -234,12 +235,22 @@ def _engine_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, default=str)
 
 
+def with_keys(keys: tuple[str, ...], path: Path | None) -> tuple[str, ...]:
+    """The keys that are set, and those of the file, if there is one."""
+    return keys if path is None else tuple(dict.fromkeys(keys + read_keys(path)))
+
+
 def read_keys(path: Path) -> tuple[str, ...]:
     """Read API keys, one a line; empty lines and lines that begin with # do not count."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as exc:
-        raise SettingsError(f"The API key file {path} cannot be read: {exc}.") from exc
+    except OSError as exc:
+        raise SettingsError(
+            f"The API key file {path} cannot be read: {exc.strerror}. Give the server's user a file that it "
+            "may read, with one key a line."
+        ) from exc
+    except UnicodeDecodeError as exc:
+        raise SettingsError(f"The API key file {path} is not UTF-8 text.") from exc
     keys = tuple(line.strip() for line in lines if line.strip() and not line.startswith("#"))
     if not keys:
         raise SettingsError(f"The API key file {path} holds no key; without it the server would be open.")

@@ -3,7 +3,8 @@
     GET /health  → 200 {"status": "ok"}, or 503 with an error body when the engine is dead: restart the server
     GET /metrics → Prometheus' text format
 
-None of these needs an API key (see `server.auth`).
+Probes need no key, the others only one of their own, if there is one (see `server.auth`). With `--ops-port`,
+the others are on that port alone.
 """
 
 from contextlib import suppress
@@ -17,6 +18,7 @@ from server.context import context_of
 from server.engine.protocol import EngineRestartingError
 from server.version import own_version
 
+probes = APIRouter(tags=["operations"])
 router = APIRouter(tags=["operations"])
 
 PROMETHEUS_TEXT: dict[int | str, dict[str, Any]] = {
@@ -33,8 +35,8 @@ class Version(BaseModel):
     engine: str
 
 
-@router.head("/health", include_in_schema=False)
-@router.get("/health")
+@probes.head("/health", include_in_schema=False)
+@probes.get("/health")
 async def health(request: Request) -> Status:
     """Say whether the server can ever answer again: 503 when its engine is gone for good."""
     with suppress(EngineRestartingError):
@@ -42,8 +44,8 @@ async def health(request: Request) -> Status:
     return Status()
 
 
-@router.head("/ready", include_in_schema=False)
-@router.get("/ready")
+@probes.head("/ready", include_in_schema=False)
+@probes.get("/ready")
 async def ready(request: Request) -> Status:
     """Say whether requests may be sent now: 503 while the engine is started again or the server stops.
 

@@ -17,13 +17,15 @@ import os
 import signal
 import socket
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
 from types import FrameType
 from typing import TYPE_CHECKING
 
 from server.greeting import greeting
 from server.locate import Located, locate
 from server.logs import configure
-from server.settings import LogFormat, Settings
+from server.settings import LogFormat, Settings, SettingsError
 from server.sources import load
 from server.terminal import CommandError, Say, say
 
@@ -34,7 +36,7 @@ log = logging.getLogger(__name__)
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
-WAY_OUT = "Take another port with --port, or any free one with --port 0."
+WAY_OUT = "Take another port with {flag}, or any free one with {flag} 0."
 
 Handler = Callable[[int, FrameType | None], None]
 
@@ -43,11 +45,25 @@ def run(argv: Sequence[str]) -> int:
     settings = load(argv, os.environ)
     configure(settings.log_level, settings.log_format)
     report = log.info if settings.log_format is LogFormat.JSON else say
-    with bind(settings.host, settings.port) as listener:
-        return serve(settings, listener, report)
+    if settings.port and settings.port == settings.ops_port:
+        raise SettingsError(f"--ops-port: {settings.port} is that of --port. Take another one.")
+    with ExitStack() as stack:
+        listener = stack.enter_context(bind(settings.host, settings.port))
+        ops = None
+        if settings.ops_port is not None:
+            ops = stack.enter_context(bind(settings.host, settings.ops_port, flag="--ops-port"))
+        return serve(settings, Listeners(listener, ops), report)
 
 
-def bind(host: str, port: int) -> socket.socket:
+@dataclass(frozen=True, slots=True)
+class Listeners:
+    """The bound sockets of a server: that of its API, and that of operators if it has one."""
+
+    api: socket.socket
+    ops: socket.socket | None
+
+
+def bind(host: str, port: int, *, flag: str = "--port") -> socket.socket:
     """Take the port before the model is loaded, so that a port in use is known at once."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -60,12 +76,12 @@ def bind(host: str, port: int) -> socket.socket:
     except OSError as exc:
         listener.close()
         raise CommandError(
-            f"Cannot listen on {host}:{port}: {os.strerror(exc.errno or 0)}. {WAY_OUT}"
+            f"Cannot listen on {host}:{port}: {os.strerror(exc.errno or 0)}. {WAY_OUT.format(flag=flag)}"
         ) from exc
     return listener
 
 
-def serve(settings: Settings, listener: socket.socket, report: Say) -> int:
+def serve(settings: Settings, listeners: Listeners, report: Say) -> int:
     located = locate(settings, report=report)
     # From here on it is slow: frameworks are imported, which neither `--help` nor a mistake should wait for.
     from prometheus_client import disable_created_metrics
@@ -76,11 +92,11 @@ def serve(settings: Settings, listener: socket.socket, report: Say) -> int:
     metrics = Metrics()
     on_stop(abandon(metrics.close, "Stopped before the model was loaded."))
     with asyncio.Runner(loop_factory=event_loop) as runner:
-        return runner.run(_serve(settings, located, listener, metrics, report))
+        return runner.run(_serve(settings, located, listeners, metrics, report))
 
 
 async def _serve(
-    settings: Settings, located: Located, listener: socket.socket, metrics: "Metrics", report: Say
+    settings: Settings, located: Located, listeners: Listeners, metrics: "Metrics", report: Say
 ) -> int:
     from server.memory import set_heap_aside
     from server.serving import Outcome, run_server
@@ -90,17 +106,23 @@ async def _serve(
     set_heap_aside()
     end_now = abandon(metrics.close, "Stopped at once: requests that were running are lost.")
     on_stop(end_now)
-    url = base_url(settings.host, listener.getsockname()[1])
+    address, port, *_ = listeners.api.getsockname()
+    url = base_url(settings.host, port)
 
     def announce() -> None:
-        if not settings.api_key and not is_loopback(listener.getsockname()[0]):
+        if not settings.api_key and not is_loopback(address):
             log.warning("No API key is set: whoever reaches %s may use it (--api-key-file).", url)
         if settings.log_format is LogFormat.JSON:
             report(f"Ready: {context.model_names[0]} at {url}")
         else:
             report(greeting(url, context.model_names[0], needs_key=bool(settings.api_key)))
 
-    outcome = await run_server(context, listener, announce=announce, end_now=end_now)
+    if listeners.ops is not None:
+        ops_url = base_url(settings.host, listeners.ops.getsockname()[1]).removesuffix("/v1")
+        report(f"Metrics and probes are at {ops_url}.")
+    outcome = await run_server(
+        context, listeners.api, announce=announce, end_now=end_now, ops_listener=listeners.ops
+    )
     report(f"The server has stopped: {outcome.value}.")
     return 0 if outcome is Outcome.STOPPED else 1
 

@@ -10,12 +10,12 @@ import yaml  # type: ignore[import-untyped]  # its types are in a package of the
 from scripts.deploy.files import CHART, DASHBOARD, ROOT, RULES, read_yaml
 from scripts.deploy.manifests import digest, manifest_of, sources
 from scripts.deploy.metric_names import asked, series
-from server.api.ops import router
+from server.api.ops import probes as probe_router
 from server.engine.vllm import STOP_SECONDS
 from server.settings import Settings, specs
 from server.sources import load
 
-OWN_VALUES = {"model", "host", "port", "api_key", "api_key_file", "drain_seconds"}
+OWN_VALUES = {"model", "host", "port", "api_key", "api_key_file", "ops_api_key", "drain_seconds"}
 """Settings that have a value of their own in the chart, or that the chart's probes and ports depend on."""
 
 MANIFESTS = [manifest_of(values) for values in sources()]
@@ -92,7 +92,7 @@ def test_probes_ask_for_paths_that_exist(name: str) -> None:
     probes = {
         kind: container(name)[f"{kind}Probe"]["httpGet"] for kind in ("startup", "liveness", "readiness")
     }
-    paths = {str(getattr(route, "path", "")) for route in router.routes}
+    paths = {str(getattr(route, "path", "")) for route in probe_router.routes}
 
     assert {kind: probe["path"] for kind, probe in probes.items()} == {
         "startup": "/health",

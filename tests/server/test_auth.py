@@ -8,7 +8,7 @@ import pytest
 from starlette.routing import Route
 
 from server.app import create_app
-from server.auth import OPEN_PATHS
+from server.auth import OPEN_PATHS, RequireKey
 from server.settings import Settings
 from tests.server.shell import client_of, make_context
 
@@ -85,6 +85,38 @@ async def test_a_wrong_key_is_refused_and_not_repeated(key: str, client: httpx2.
     assert response.status_code == 401
     assert response.json()["error"]["code"] == "invalid_api_key"
     assert key not in response.text
+
+
+SCOPES = [
+    ("/v1/models", "user", 200),
+    ("/v1/models", "ops", 401),
+    ("/metrics", "ops", 200),
+    ("/metrics", "user", 401),
+    ("/metrics", None, 401),
+    ("/version", "ops", 200),
+    ("/version", None, 401),
+    ("/health", None, 200),
+    ("/ready", None, 200),
+]
+
+
+@pytest.mark.parametrize(("path", "key", "status"), SCOPES)
+async def test_operators_have_keys_of_their_own(path: str, key: str | None, status: int) -> None:
+    """Neither key opens what is the other's; probes need none."""
+    settings = Settings(api_key=("user",), ops_api_key=("ops",))
+    async with client_of(create_app(make_context(settings))) as client:
+        headers = {} if key is None else {"authorization": f"Bearer {key}"}
+        response = await client.get(path, headers=headers)
+
+    assert response.status_code == status
+
+
+def test_no_key_is_kept_where_requests_pass() -> None:
+    """What compares keys has digests, all of one length."""
+    layer = RequireKey(APP, keys=("k-7f", "k" * 100), ops_keys=("ops",))
+
+    assert {len(each) for each in (*layer._known, *layer._known_for_ops)} == {32}
+    assert not [value for value in vars(layer).values() if "k-7f" in repr(value)]
 
 
 async def test_the_sdk_meets_a_wrong_key_as_its_authentication_error() -> None:

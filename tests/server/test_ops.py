@@ -1,13 +1,16 @@
 """What probes, collectors and operators ask for, and the list of models."""
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 import httpx2
 import openai
 import pytest
+from fastapi import FastAPI
 
-from server.app import create_app
+from server.app import create_app, create_ops_app
+from server.context import Context
+from server.settings import Settings
 from tests.server.shell import IdleEngine, client_of, make_context
 
 
@@ -58,6 +61,47 @@ async def test_version_names_server_and_engine(client: httpx2.AsyncClient) -> No
 
     assert answer["engine"] == "idle 1.0"
     assert re.fullmatch(r"[0-9]+\.[0-9]+.*|unknown", answer["version"])
+
+
+OPS_PORT = [
+    (create_app, "/health", 200),
+    (create_app, "/ready", 200),
+    (create_app, "/metrics", 404),
+    (create_app, "/version", 404),
+    (create_app, "/v1/models", 200),
+    (create_ops_app, "/health", 200),
+    (create_ops_app, "/ready", 200),
+    (create_ops_app, "/metrics", 200),
+    (create_ops_app, "/version", 200),
+    (create_ops_app, "/v1/models", 404),
+    (create_ops_app, "/openapi.json", 404),
+    (create_ops_app, "/docs", 404),
+]
+
+
+@pytest.mark.parametrize(("create", "path", "status"), OPS_PORT)
+async def test_a_port_for_operators_takes_over_what_is_theirs(
+    create: Callable[[Context], FastAPI], path: str, status: int
+) -> None:
+    """Both ports answer probes; neither answers what the other is for, and both say so in one form."""
+    async with client_of(create(make_context(Settings(ops_port=0)))) as client:
+        response = await client.get(path)
+
+    assert response.status_code == status
+    assert status == 200 or response.json()["error"]["code"] == "unknown_url"
+
+
+async def test_the_port_for_operators_takes_their_key() -> None:
+    """Whatever the path, probes aside."""
+    settings = Settings(ops_port=0, ops_api_key=("ops",), api_key=("user",))
+    async with client_of(create_ops_app(make_context(settings))) as client:
+        answers = [
+            (await client.get(path, headers={"authorization": f"Bearer {key}"})).status_code
+            for path in ("/metrics", "/nowhere", "/health")
+            for key in ("ops", "user")
+        ]
+
+    assert answers == [200, 401, 404, 401, 200, 200]
 
 
 async def test_models_are_listed_under_each_name(client: httpx2.AsyncClient) -> None:

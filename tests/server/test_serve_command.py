@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -80,6 +81,23 @@ def test_serve_greets_answers_and_stops_when_told() -> None:
     assert "The server has stopped: stopped." in rest
     assert '"GET /v1/models 200' not in rest
     assert "GET /v1/models 200" in errors
+    assert "Traceback" not in errors
+    assert process.returncode == 0
+
+
+def test_operators_have_a_port_of_their_own() -> None:
+    """It is told, answers for as long as the server does, and is closed with it."""
+    with started(SERVE, "--ops-port", "0") as process:
+        ops = read_until(process, "Metrics and probes").split()[-1].rstrip(".")
+        api = read_until(process, "Ready:").split()[-1].removesuffix("/v1")
+        with urllib.request.urlopen(f"{ops}/metrics", timeout=10) as response:
+            metrics = response.read()
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            urllib.request.urlopen(f"{api}/metrics", timeout=10)
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=20)
+
+    assert b"strictcall_requests_in_flight" in metrics
     assert "Traceback" not in errors
     assert process.returncode == 0
 

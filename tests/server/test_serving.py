@@ -208,6 +208,27 @@ async def test_a_port_that_another_server_took_meanwhile_is_told() -> None:
     assert engine.closed
 
 
+async def test_a_port_for_operators_that_was_taken_meanwhile_is_told() -> None:
+    """The server does not go on without its metrics."""
+    engine = IdleEngine()
+    with (
+        bind("127.0.0.1", 0) as listener,
+        bind("127.0.0.1", 0) as ops,
+        bind("127.0.0.1", ops.getsockname()[1]) as faster,
+    ):
+        faster.listen()
+        with pytest.raises(CommandError, match="--ops-port"):
+            await run_server(
+                make_context(engine=engine),
+                listener,
+                announce=lambda: None,
+                end_now=not_expected,
+                ops_listener=ops,
+            )
+
+    assert engine.closed
+
+
 def test_a_port_in_use_is_told_with_the_way_out() -> None:
     """The port is tried before anything is loaded."""
     with socket.create_server(("127.0.0.1", 0)) as other:
