@@ -228,6 +228,13 @@ class ChatRequestBody(RequestBody):
     verbosity: Literal["low", "medium", "high"] | None = None
 
     # Refused, because to ignore them would change what the answer is.
+    chat_template: Annotated[
+        None,
+        unsupported_parameter(
+            "A template is a program: the server's operator chooses it, by --chat-template. Leave it out; "
+            "'chat_template_kwargs' sets its variables."
+        ),
+    ] = None
     audio: Annotated[None, unsupported_parameter(NO_AUDIO)] = None
     moderation: Annotated[None, unsupported_parameter("This server moderates nothing. Leave it out.")] = None
     web_search_options: Annotated[

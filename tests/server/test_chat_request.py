@@ -99,6 +99,7 @@ TAKEN: dict[str, list[Any]] = {
     "audio": [],
     "moderation": [],
     "web_search_options": [],
+    "chat_template": [],
 }
 """For each field, values that are taken; null is another for all that have a default."""
 
@@ -320,6 +321,7 @@ REFUSED: dict[str, list[tuple[Any, str, str]]] = {
     "audio": [({"voice": "alloy", "format": "wav"}, "unsupported_parameter", "audio")],
     "moderation": [({}, "unsupported_parameter", "moderation")],
     "web_search_options": [({}, "unsupported_parameter", "web_search_options")],
+    "chat_template": [("{{ messages }}", "unsupported_parameter", "chat_template")],
 }
 """For each field, values that are refused, with code and param."""
 

@@ -38,7 +38,7 @@ BETWEEN_SECONDS = 3.0
 MOST_WAIT_SECONDS = 5.0
 """Clients come again when they are told to, but not so late that the new engine is killed without work."""
 
-TOOL = {
+TOOL: dict[str, Any] = {
     "type": "function",
     "function": {
         "name": "get_weather",
