@@ -120,7 +120,7 @@ async def test_a_client_that_leaves_while_it_waits_for_a_whole_answer_stops_it_t
 
 
 async def test_who_stays_is_answered_while_another_leaves(server: RunningServer) -> None:
-    """An abort ends one request of a running batch, and no other."""
+    """An abort ends one request of a running batch, and no other (B263)."""
     question = [{"role": "user", "content": "What is the capital of France?"}]
     alone = await server.chat(messages=question, temperature=0, max_tokens=12)
     async with connection(server, stream=True) as leaving:
@@ -134,7 +134,10 @@ async def test_who_stays_is_answered_while_another_leaves(server: RunningServer)
 async def test_two_hundred_aborted_streams_leave_nothing_behind(
     server: RunningServer, running: RunningEngine
 ) -> None:
-    """No request in the engine, none in flight, no task and no open file; and the server goes on."""
+    """No request in the engine, none in flight, no task and no open file; and the server goes on.
+
+    Faults B263, B279.
+    """
     async with connection(server, stream=True) as reader:
         await reader.readuntil(b'"role"')
     await until(lambda: running.engine.unfinished == 0)

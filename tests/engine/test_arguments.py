@@ -54,10 +54,13 @@ def test_flags_become_the_options_they_set_and_no_others(
         pytest.param(["--engine-arg"], "wants `key=value`", id="nothing-after"),
         pytest.param(["stray"], "`stray` belongs to no flag", id="stray"),
         pytest.param(["--scheduler-cls", "x.Y"], "`--scheduler-cls` cannot be set", id="ours"),
+        pytest.param(
+            ["--structured-outputs-config", '{"backend": "guidance"}'], "which is always on", id="backend"
+        ),
         pytest.param(["--model", "m"], "`strictcall serve MODEL`", id="model"),
     ],
 )
 def test_wrong_flags_are_refused_with_the_way_out(arguments: list[str], message: str) -> None:
-    """The user learns which flag is wrong and what was likely meant; nothing is printed or exited."""
+    """The user learns which flag is wrong and what was likely meant; nothing is printed or exited (B239)."""
     with pytest.raises(EngineArgumentError, match=message):
         engine_options(arguments)

@@ -115,7 +115,10 @@ async def ask(server: RunningServer, row: Row) -> httpx2.Response:
 async def test_many_at_once_are_answered(
     server: RunningServer, running: RunningEngine, beside: Beside
 ) -> None:
-    """Eight sets of ten heavy tools; one that has to wait too long for its masks is told to come again."""
+    """Eight sets of ten heavy tools; one that has to wait too long for its masks is told to come again.
+
+    Fault B276.
+    """
     found = await asyncio.gather(*(ask(server, row) for row in tool_sets(8)))
     await beside.goes_on()
     await running.engine.check()

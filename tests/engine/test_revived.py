@@ -47,7 +47,7 @@ async def ready(server: RunningServer) -> httpx2.Response:
 async def test_a_killed_engine_costs_what_ran_in_it_and_comes_back(
     server: RunningServer, running: RunningEngine
 ) -> None:
-    """Streams end with an error event, others with 503; later the server answers as before."""
+    """Streams end with an error event, others with 503; later the server answers as before (B285)."""
     question = {"messages": [{"role": "user", "content": "What is the capital of France?"}], "temperature": 0}
     before = await server.chat(**question, max_tokens=12)
     restarts = server.metric("strictcall_engine_restarts_total", outcome="started")

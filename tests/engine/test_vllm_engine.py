@@ -132,6 +132,16 @@ async def test_a_seed_is_repeatable_and_another_differs(running: RunningEngine) 
     assert [answer[0].cached_tokens > 0 for answer in answers] == [False, True, True]
 
 
+async def test_a_masked_prompt_from_the_cache_is_answered_alike(running: RunningEngine) -> None:
+    """Mask and prefix cache work together, as often as they meet (B256)."""
+    prompt = running.prompt("Write about the hills. " + "Grass and stones. " * 60)
+    sampling = SamplingParams(temperature=0, max_tokens=30)
+    answers = [await collect(running, prompt, sampling, call_tag(WEATHER)) for _ in range(3)]
+
+    assert token_ids(answers[0]) == token_ids(answers[1]) == token_ids(answers[2])
+    assert [answer[0].cached_tokens > 0 for answer in answers] == [False, True, True]
+
+
 async def test_a_seed_with_a_prompt_of_several_chunks_leaves_the_engine_alive(running: RunningEngine) -> None:
     """A prompt longer than one step is read in chunks, which vLLM's own CPU worker does not survive."""
     prompt = running.prompt("Write about the sea. " + "Waves and wind. " * 530)
@@ -191,7 +201,7 @@ async def test_two_hundred_cancelled_streams_leave_nothing_behind(running: Runni
 async def test_what_the_engine_refuses_harms_no_other_request(
     running: RunningEngine, sampling: SamplingParams, tag: str | None, message: str
 ) -> None:
-    """A refused request is an `EngineError` with the reason, and the engine goes on."""
+    """A refused request is an `EngineError` with the reason, and the engine goes on (B233)."""
     with pytest.raises(EngineError, match=message) as caught:
         await collect(running, "Hi", sampling, tag)
 
@@ -201,7 +211,7 @@ async def test_what_the_engine_refuses_harms_no_other_request(
 
 
 async def test_a_token_outside_the_vocabulary_is_refused(running: RunningEngine) -> None:
-    """Ids that the model does not have never reach it."""
+    """Ids that the model does not have never reach it (B260)."""
     with pytest.raises(EngineError, match="Token id 60000 is out of vocabulary"):
         await collect(running, [1, 60000])
 

@@ -105,7 +105,7 @@ def test_a_call_that_the_budget_cut_is_truncated(body: str) -> None:
 @pytest.mark.parametrize("recipient", ["python", "browser.search", "functions.unknown", "functions."])
 @pytest.mark.parametrize("body", ['{"a": "<|call|>"}', "print(1)", ""])
 def test_a_message_for_no_tool_of_the_request_is_malformed(recipient: str, body: str) -> None:
-    """Nor do the format's own tools exist here; the calls beside it are not lost."""
+    """Nor do the format's own tools exist here; the calls beside it are not lost (B216)."""
     text = f"<|channel|>commentary to={recipient} code<|message|>{body}<|call|>"
 
     expected = [Malformed(text, Reason.UNKNOWN_TOOL), CallBegin(0, "f"), CallArguments(0, "{}"), CallEnd(0)]

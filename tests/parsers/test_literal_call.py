@@ -80,6 +80,9 @@ MALFORMED = {
     "positional number": (LLAMA4_PYTHONIC, "[f(1)]"),
     "unknown word": (LLAMA4_PYTHONIC, "[f(a=x)]"),
     "number that is read as infinity": (LLAMA4_PYTHONIC, "[f(a=1e999)]"),
+    "set": (LLAMA4_PYTHONIC, "[f(a={'x', 'y'})]"),
+    "bytes": (LLAMA4_PYTHONIC, "[f(a=b'ab')]"),
+    "complex number": (LLAMA4_PYTHONIC, "[f(a=3+4j)]"),
     "no value": (LLAMA4_PYTHONIC, "[f(a=)]"),
     "no comma": (LLAMA4_PYTHONIC, "[f(a=1 b=2)]"),
     "no colon": (LLAMA4_PYTHONIC, "[f(a={'k' 1})]"),
@@ -92,7 +95,7 @@ MALFORMED = {
 
 @pytest.mark.parametrize(("family", "text"), MALFORMED.values(), ids=MALFORMED.keys())
 def test_broken_literals_are_malformed(family: Family, text: str) -> None:
-    """A call that has begun and cannot be read on is told with all of its text."""
+    """A call that has begun and cannot be read on is told with all of its text (B319)."""
     answer = read(text, family=family)
 
     assert [(each.raw, each.reason) for each in answer.malformed] == [(text, Reason.BAD_MARKUP)]

@@ -181,7 +181,7 @@ SHAPES: dict[str, Callable[[int], str]] = {
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
 @pytest.mark.parametrize(("piece", "size"), [(1, 1024), (10**9, 2048)], ids=["characters", "one piece"])
 def test_work_is_linear(shape: Callable[[int], str], piece: int, size: int) -> None:
-    """Four times the text is about four times the work, whatever it holds."""
+    """Four times the text is about four times the work, whatever it holds (B317)."""
     small, large = (work(HERMES.parser(TOOLS), shape(times * size), piece) for times in (1, 4))
 
     assert large < 4.6 * small

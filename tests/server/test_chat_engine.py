@@ -25,7 +25,7 @@ async def test_an_engine_that_fails_at_once_is_a_status(vocabulary: Vocabulary) 
 
 
 async def test_an_engine_that_fails_later_ends_the_stream_with_an_error(vocabulary: Vocabulary) -> None:
-    """The error is the last event before [DONE], and whole answers are a 500."""
+    """The error is the last event before [DONE], and whole answers are a 500 (B218, B224, B240)."""
     broken = Script([[each] for each in vocabulary.encode("Hello there")], error=BREAKDOWN)
     async with serving(vocabulary, lambda _: broken) as server:
         *chunks, last = await server.stream()
@@ -99,7 +99,7 @@ REFUSED: dict[str, tuple[dict[str, Any], int, str | None, str | None]] = {
 async def test_what_is_refused_never_reaches_the_engine(
     vocabulary: Vocabulary, body: dict[str, Any], status: int, code: str, param: str, *, stream: bool
 ) -> None:
-    """A 4xx costs no model time, whether a stream was asked for or not."""
+    """A 4xx costs no model time, whether a stream was asked for or not (B220, B223, B260)."""
     async with serving(vocabulary, []) as server:
         response = await server.post(**body, stream=stream)
         error = response.json()["error"]

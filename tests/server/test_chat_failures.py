@@ -50,7 +50,10 @@ BROKEN = {
 async def test_an_unreadable_call_is_text_and_its_siblings_are_calls(
     vocabulary: Vocabulary, reason: str, raw: str
 ) -> None:
-    """Nothing is lost: the client reads what the model wrote, and runs the calls that are right."""
+    """Nothing is lost: the client reads what the model wrote, and runs the calls that are right.
+
+    Faults B215, B266, B283.
+    """
     async with serving(vocabulary, always(vocabulary, f"{CALL}\n{raw}\n{CALL}"), UNMASKED) as server:
         [answer] = await server.answers(tools=[LOOK])
 

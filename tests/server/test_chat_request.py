@@ -349,7 +349,7 @@ def test_a_supported_value_is_taken_as_it_is_and_described(field: str, value: An
 
 @pytest.mark.parametrize(("field", "case"), cases(REFUSED))
 def test_a_wrong_value_is_refused_with_its_code_and_place(field: str, case: tuple[Any, str, str]) -> None:
-    """Every wrong value is a 400 whose code and param are OpenAI's."""
+    """Every wrong value is a 400 whose code and param are OpenAI's (B261)."""
     value, code, param = case
     with pytest.raises(ApiError) as caught:
         read_body(ChatRequestBody, {**BODY, field: value})

@@ -196,7 +196,7 @@ def test_the_process_begins_with_the_vocabulary_and_the_warm_up_of_the_engine(vo
 
 
 async def test_a_refused_mask_never_reaches_the_engine(vocabulary: Vocabulary) -> None:
-    """It is refused like any other schema."""
+    """It is refused like any other schema (B252)."""
     async with serving(vocabulary, [], deadline=cast("CompileDeadline", Doubting())) as server:
         response = await server.post(tools=[tool("f", SMALL, strict=True)])
 

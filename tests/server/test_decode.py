@@ -176,7 +176,10 @@ def test_fields_without_effect_are_no_fault() -> None:
 
 
 def test_unknown_fields_are_ignored_and_named() -> None:
-    """Unknown fields are no fault (B248, B089), and those that say something are named once for the log."""
+    """Unknown fields are no fault (B248, B089), and those that say something are named once for the log.
+
+    Fault B262.
+    """
     messages = [{**USER, "cache_control": {}}, {"role": "assistant", "annotations": [], "audio": None}] * 3
     decoded = decode(
         messages=messages, guided_json={}, guided_decoding_backend="x", min_tokens=64, other=None

@@ -89,7 +89,10 @@ def in_flight(server: Server) -> float:
 
 @pytest.mark.parametrize("n", [1, 3])
 async def test_a_client_that_leaves_a_stream_ends_its_generations(vocabulary: Vocabulary, n: int) -> None:
-    """All of its choices, while the model is between two tokens; they count as aborted, it as 499."""
+    """All of its choices, while the model is between two tokens; they count as aborted, it as 499.
+
+    Faults B274, B284.
+    """
     async with (
         serving(vocabulary, slow(vocabulary, "Once upon a time", steps=2)) as server,
         listening(server) as port,
@@ -135,7 +138,7 @@ async def test_a_client_that_leaves_before_the_first_event_of_its_stream_is_noti
 
 
 async def test_two_hundred_aborted_streams_leave_nothing(vocabulary: Vocabulary) -> None:
-    """No task, no running request, none in flight; and the server goes on answering."""
+    """No task, no running request, none in flight; and the server goes on answering (B263, B279, B284)."""
     text = "Let me see. " + call("look", {"city": "Lima", "days": [1, 2, 3]})
     async with (
         serving(vocabulary, slow(vocabulary, text, steps=len(vocabulary.encode(text)) - 2)) as server,

@@ -18,7 +18,7 @@ def test_what_was_made_is_not_made_again() -> None:
 
 
 def test_what_was_not_asked_for_longest_is_forgotten_first() -> None:
-    """Asking keeps a value alive, so what every request needs is never made anew."""
+    """Asking keeps a value alive, so what every request needs is never made anew (B309)."""
     made = count()
     recent = Recent[str, int](size=2)
     for key in "abac":

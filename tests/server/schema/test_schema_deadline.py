@@ -65,7 +65,7 @@ def test_a_doubtful_mask_that_compiles_in_time_passes(made: Made) -> None:
 
 @pytest.mark.parametrize(("word", "seconds"), [("hang", 0.2), ("die", LONG), ("eat", LONG)])
 def test_a_mask_that_takes_too_much_is_refused(made: Made, word: str, seconds: float) -> None:
-    """Of time or memory, or ends its process: the next is tried as if nothing had been."""
+    """Of time or memory, or ends its process: the next is tried as if nothing had been (B252, B276)."""
     deadline = made(seconds=seconds)
 
     fault = deadline.fault(tag(word))
@@ -86,7 +86,7 @@ def test_a_mask_that_gets_no_processor_is_not_at_fault(made: Made, monkeypatch: 
 
 
 def test_a_process_that_is_gone_is_started_again(made: Made) -> None:
-    """Whoever ended it."""
+    """Whoever ended it (B245)."""
     deadline = made()
     deadline.start()
     worker = deadline._worker

@@ -81,7 +81,7 @@ def test_the_limit_itself_passes_and_one_more_does_not(name: str) -> None:
     ids=["depth", "doubling", "enum", "properties", "branches", "repeats", "pattern", "characters"],
 )
 def test_by_default_no_schema_is_too_large_to_be_handled(schema: Any) -> None:
-    """What has held up other servers for seconds, or for ever (B244 among them), is refused."""
+    """What has held up other servers for seconds, or for ever (B244 among them), is refused (B327)."""
     with pytest.raises(SchemaError, match="--schema-limit"):
         validator_of(schema, tool=False)
 
