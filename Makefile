@@ -61,7 +61,7 @@ bench: setup  ## Run the comparisons in benchmarks/, but for serve.py and hostil
 # What checks deployments is no part of the product, and has a lock and an environment of its own.
 DEPLOY := .venv-deploy
 DEPLOY_STAMP := $(DEPLOY)/.installed
-.PHONY: deploy-check manifests
+.PHONY: deploy-check manifests release-check
 
 $(DEPLOY_STAMP): requirements/deploy.txt $(STAMP)
 	@echo "== the tools of requirements/deploy.txt"
@@ -76,6 +76,12 @@ deploy-check: $(DEPLOY_STAMP)  ## Check what deploys: images, compose, Helm, man
 manifests: $(DEPLOY_STAMP)  ## Write the dashboard from its panels, and deploy/kubernetes from the chart.
 	@$(DEPLOY)/bin/python -m scripts.deploy.dashboard --write
 	@$(DEPLOY)/bin/python -m scripts.deploy.manifests --write
+
+# The audit asks PyPI's advisory database, and fails where it cannot: what was not audited was not found good.
+release-check: $(DEPLOY_STAMP)  ## Write dist/sbom.json of what is locked, and audit it for known faults.
+	@mkdir -p dist
+	@$(DEPLOY)/bin/cyclonedx-py requirements requirements/cpu.txt --pyproject pyproject.toml --output-reproducible -o dist/sbom.json
+	@$(DEPLOY)/bin/pip-audit --strict --disable-pip --no-deps -r requirements/cpu.txt
 
 clean:  ## Remove .venv, caches and builds.
 	rm -rf $(VENV) $(DEPLOY) build dist $(JS)/node_modules .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -46,6 +46,10 @@ async def test_a_grammar_that_fails_in_the_engine_fails_its_request_only(
         assert server.metric("strictcall_requests_total", api="chat", status="500") == 1
 
 
+def files(below: Path) -> list[Path]:
+    return [path for path in below.rglob("*") if path.is_file()]
+
+
 async def test_schemas_leave_nothing_on_the_disk(
     vocabulary: Vocabulary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -60,4 +64,4 @@ async def test_schemas_leave_nothing_on_the_disk(
             asked = {"type": "json_schema", "json_schema": {"name": "a", "schema": schema}}
             await server.chat(response_format=asked)
 
-        assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+        assert files(tmp_path) == []
