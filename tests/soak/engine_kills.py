@@ -1,6 +1,6 @@
 """Kills the engine under load, again and again: what becomes of the requests, the service and the memory.
 
-    $ python tests/soak/engine_kills.py --kills 20 --json kills.json
+    $ python -m tests.soak.engine_kills --kills 20 --json kills.json
     20 kills, 20 recoveries (median 14.2 s); 812 answers, 214 typed errors, 0 without either
     …
 
