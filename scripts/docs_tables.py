@@ -19,6 +19,7 @@ from pathlib import Path
 from prometheus_client.metrics import MetricWrapperBase
 
 from parsers.registry import FAMILIES
+from scripts.surface_fields import SURFACES, field_table
 from server.commands import families
 from server.errors import Code
 from server.metrics import EngineMetrics, Metrics
@@ -114,6 +115,12 @@ def templates_table() -> str | None:
     )
 
 
+def fields_table() -> str:
+    """Return one row for each field that any API knows, and one column for each API."""
+    rows = ((f"`{path}`", *cells) for path, *cells in field_table())
+    return _table(("field", *SURFACES), rows)
+
+
 def _metric_row(metric: MetricWrapperBase) -> tuple[str, str, str, str]:
     [described] = metric.describe()
     name = f"{described.name}_total" if described.type == "counter" else described.name
@@ -127,6 +134,7 @@ TABLES: dict[str, Callable[[], str | None]] = {
     "suite": suite_table,
     "errors": errors_table,
     "metrics": metrics_table,
+    "fields": fields_table,
     "families": families_table,
     "signs": signs_table,
     "templates": templates_table,

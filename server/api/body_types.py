@@ -9,11 +9,21 @@ where `|user` is the tag of the chosen member, which `body_errors` leaves out of
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from math import isfinite
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    GetCoreSchemaHandler,
+    Tag,
+    model_validator,
+)
+from pydantic_core import CoreSchema, PydanticCustomError
+from pydantic_core.core_schema import no_info_before_validator_function
 
 from server.request import Json
 
@@ -90,26 +100,41 @@ def has(value: Json, key: str) -> bool:
     return key in value if isinstance(value, dict) else hasattr(value, key)
 
 
-def unsupported_values(way_out: str, *values: Json) -> BeforeValidator:
-    """Refuse values that OpenAI knows and we do not, with the `way_out`."""
+@dataclass(frozen=True, slots=True)
+class Unsupported:
+    """Marks what an API knows and this server does not: some `values` of a field, or all `but` these."""
 
-    def refuse(value: Json) -> Json:
-        if value in values:
-            raise PydanticCustomError("unsupported_value", "{way_out}", {"way_out": way_out})
+    code: str
+    way_out: str
+    values: tuple[Json, ...] = ()
+    but: tuple[Json, ...] = ()
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return no_info_before_validator_function(self._refuse, handler(source))
+
+    def _refuse(self, value: Json) -> Json:
+        if value in self.values if self.values else value not in self.but:
+            # Pydantic wants what it formats to be literal.
+            raise PydanticCustomError(self.code, "{way_out}", {"way_out": self.way_out})  # type: ignore[misc,arg-type,unused-ignore]
         return value
 
-    return BeforeValidator(refuse)
+
+def unsupported_values(way_out: str, *values: Json) -> Unsupported:
+    """Refuse values that the API knows and we do not, with the `way_out`."""
+    return Unsupported("unsupported_value", way_out, values=values)
 
 
-def unsupported_parameter(way_out: str) -> BeforeValidator:
-    """Refuse a field that OpenAI knows and we do not, unless it is null."""
+def unsupported_parameter(way_out: str, *but: Json) -> Unsupported:
+    """Refuse a field that the API knows and we do not, unless it is null or one of `but`."""
+    return Unsupported("unsupported_parameter", way_out, but=(None, *but))
 
-    def refuse(value: Json) -> Json:
-        if value is not None:
-            raise PydanticCustomError("unsupported_parameter", "{way_out}", {"way_out": way_out})
-        return value
 
-    return BeforeValidator(refuse)
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """Marks a field that is taken, its type checked, and changes nothing."""
+
+
+IGNORED = Ignored()
 
 
 AnyObject = Annotated[dict[str, Any], Tag("|object")]

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue, Tag
 
-from server.api.body_types import Body, by_kind, by_member, unsupported_values
+from server.api.body_types import IGNORED, Body, by_kind, by_member, unsupported_values
 
 TEXT_ONLY = "This model takes text only. Leave the part out, or describe it in a part of type 'text'."
 FUNCTIONS_ONLY = "Define a function whose one parameter is a string, and call it by type 'function'."
@@ -92,7 +92,9 @@ class AssistantMessage(Body):
         None, description="The reasoning of this answer, for templates that show it."
     )
     reasoning_content: str | None = Field(None, description="Another name of `reasoning`.")
-    strictcall: Any = Field(None, description="What the server said of this answer; it is not read.")
+    strictcall: Annotated[Any, IGNORED] = Field(
+        None, description="What the server said of this answer; it is not read."
+    )
     name: str | None = None
 
 
@@ -104,7 +106,7 @@ class ToolMessage(Body):
     tool_call_id: str | None = Field(
         None, description="The id of an earlier call; without it, the next call that has no result yet."
     )
-    name: str | None = Field(None, description="Accepted; the call knows its name.")
+    name: Annotated[str | None, IGNORED] = Field(None, description="Accepted; the call knows its name.")
 
 
 class FunctionMessage(Body):

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, Tag
 
 from server.api.body_types import (
+    IGNORED,
     AnyObject,
     AnySchema,
     Body,
@@ -64,7 +65,9 @@ NO_AUDIO = "This server answers in text only. Leave it out, or ask for ['text'].
 
 class StreamOptions(Body):
     include_usage: bool | None = None
-    include_obfuscation: bool | None = Field(None, description="Accepted; nothing is obfuscated.")
+    include_obfuscation: Annotated[bool | None, IGNORED] = Field(
+        None, description="Accepted; nothing is obfuscated."
+    )
 
 
 class TextFormat(Body):
@@ -210,22 +213,27 @@ class ChatRequestBody(RequestBody):
     )
 
     # Accepted, and without effect here.
-    metadata: Annotated[dict[MetadataKey, MetadataValue], Field(max_length=16)] | None = None
-    modalities: (
+    metadata: Annotated[Annotated[dict[MetadataKey, MetadataValue], Field(max_length=16)] | None, IGNORED] = (
+        None
+    )
+    modalities: Annotated[
         Annotated[
             list[Annotated[Literal["text"], unsupported_values(NO_AUDIO, "audio")]], Field(fail_fast=True)
         ]
-        | None
-    ) = None
-    prediction: Prediction | None = None
-    prompt_cache_key: str | None = None
-    prompt_cache_options: AnyObject | None = None
-    prompt_cache_retention: str | None = None
-    safety_identifier: Annotated[str, Field(max_length=128)] | None = None
-    service_tier: Literal["auto", "default", "flex", "scale", "priority", "fast"] | None = None
-    store: bool | None = Field(None, description="Nothing is stored.")
-    user: str | None = None
-    verbosity: Literal["low", "medium", "high"] | None = None
+        | None,
+        IGNORED,
+    ] = None
+    prediction: Annotated[Prediction | None, IGNORED] = None
+    prompt_cache_key: Annotated[str | None, IGNORED] = None
+    prompt_cache_options: Annotated[AnyObject | None, IGNORED] = None
+    prompt_cache_retention: Annotated[str | None, IGNORED] = None
+    safety_identifier: Annotated[Annotated[str, Field(max_length=128)] | None, IGNORED] = None
+    service_tier: Annotated[
+        Literal["auto", "default", "flex", "scale", "priority", "fast"] | None, IGNORED
+    ] = None
+    store: Annotated[bool | None, IGNORED] = Field(None, description="Nothing is stored.")
+    user: Annotated[str | None, IGNORED] = None
+    verbosity: Annotated[Literal["low", "medium", "high"] | None, IGNORED] = None
 
     # Refused, because to ignore them would change what the answer is.
     chat_template: Annotated[

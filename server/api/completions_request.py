@@ -8,10 +8,9 @@ Types and limits are OpenAI's. Null is the same as absent, and unknown fields ar
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag
-from pydantic_core import PydanticCustomError
+from pydantic import ConfigDict, Discriminator, Field, Tag
 
-from server.api.body_types import RequestBody, unsupported_parameter
+from server.api.body_types import IGNORED, RequestBody, unsupported_parameter
 from server.api.chat_request import (
     Bias,
     NonEmptyText,
@@ -39,12 +38,6 @@ def prompt_kind(value: Json) -> str:
         return "|text"
     first = value[0] if value else ""
     return "|tokens" if isinstance(first, int) else "|token lists" if isinstance(first, list) else "|texts"
-
-
-def _only_one(value: Json) -> Json:
-    if value not in (None, 1) or isinstance(value, bool):
-        raise PydanticCustomError("unsupported_parameter", "{way_out}", {"way_out": ONE_OF_ONE})
-    return value
 
 
 Id = Annotated[int, Field(ge=0, le=2**31 - 1)]
@@ -100,10 +93,10 @@ class CompletionsRequestBody(RequestBody):
     ) = Field(None, description="From token ids to what is added to their logits.")
 
     # Accepted, and without effect here.
-    best_of: Annotated[Literal[1] | None, BeforeValidator(_only_one)] = Field(
+    best_of: Annotated[Literal[1] | None, IGNORED, unsupported_parameter(ONE_OF_ONE, 1)] = Field(
         None, description="1, which is what it is without."
     )
-    user: str | None = None
+    user: Annotated[str | None, IGNORED] = None
 
     # Refused, because to ignore it would change what the answer is.
     suffix: Annotated[

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, Tag
 
-from server.api.body_types import AnyObject, Body, by_kind, by_member, unsupported_values
+from server.api.body_types import IGNORED, AnyObject, Body, by_kind, by_member, unsupported_values
 
 TEXT_ONLY = (
     "This server's model reads text. Leave the block out, or say in a block of type 'text' what it has."
@@ -37,7 +37,9 @@ REFUSED = (
 """Types of blocks that are Anthropic's own models' or servers'."""
 
 CacheControl = Annotated[
-    AnyObject | None, Field(description="Accepted: prefixes are cached whether or not they are marked.")
+    AnyObject | None,
+    IGNORED,
+    Field(description="Accepted: prefixes are cached whether or not they are marked."),
 ]
 PlainText = Annotated[str, Tag("|string")]
 
@@ -46,7 +48,7 @@ class TextBlock(Body):
     type: Annotated[Literal["text"], unsupported_values(TEXT_ONLY, *REFUSED)]
     text: str
     cache_control: CacheControl = None
-    citations: Any = Field(None, description="Accepted, and not read.")
+    citations: Annotated[Any, IGNORED] = Field(None, description="Accepted, and not read.")
 
 
 Text = Annotated[
@@ -73,7 +75,7 @@ class ToolUseBlock(Body):
     name: str
     input: dict[str, Any]
     cache_control: CacheControl = None
-    caller: Any = Field(None, description="Accepted, and not read.")
+    caller: Annotated[Any, IGNORED] = Field(None, description="Accepted, and not read.")
 
 
 class ThinkingBlock(Body):
@@ -81,14 +83,14 @@ class ThinkingBlock(Body):
 
     type: Literal["thinking"]
     thinking: str
-    signature: str | None = Field(None, description="Accepted, and not checked.")
+    signature: Annotated[str | None, IGNORED] = Field(None, description="Accepted, and not checked.")
 
 
 class RedactedThinkingBlock(Body):
     """Reasoning that only its author can read. It is not shown to the model."""
 
     type: Literal["redacted_thinking"]
-    data: str | None = None
+    data: Annotated[str | None, IGNORED] = None
 
 
 UserBlock = Annotated[

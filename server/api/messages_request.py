@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Discriminator, Field, Tag
 
 from server.api.body_types import (
+    IGNORED,
     AnyObject,
     AnySchema,
     Body,
@@ -61,10 +62,14 @@ class ClientTool(Body):
     input_examples: Annotated[list[dict[str, Any]], Field(max_length=MAX_EXAMPLES, fail_fast=True)] | None = (
         Field(None, description="Inputs that fit the schema; the model reads them in the description.")
     )
-    allowed_callers: Any = Field(None, description="Accepted, and not read.")
+    allowed_callers: Annotated[Any, IGNORED] = Field(None, description="Accepted, and not read.")
     cache_control: CacheControl = None
-    defer_loading: bool | None = Field(None, description="Accepted; every tool is shown from the start.")
-    eager_input_streaming: bool | None = Field(None, description="Accepted; pieces are sent as they come.")
+    defer_loading: Annotated[bool | None, IGNORED] = Field(
+        None, description="Accepted; every tool is shown from the start."
+    )
+    eager_input_streaming: Annotated[bool | None, IGNORED] = Field(
+        None, description="Accepted; pieces are sent as they come."
+    )
 
 
 class OtherTool(Body):
@@ -192,14 +197,16 @@ class PromptBody(RequestBody):
 
     # Accepted, and without effect here.
     cache_control: CacheControl = None
-    context_management: AnyObject | None = Field(None, description="The context is what the client sends.")
-    diagnostics: AnyObject | None = None
-    inference_geo: str | None = None
-    metadata: AnyObject | None = None
-    service_tier: Literal["auto", "standard_only"] | None = None
-    speed: Literal["standard", "fast"] | None = None
-    user_profile_id: str | None = None
-    workspace_id: str | None = None
+    context_management: Annotated[AnyObject | None, IGNORED] = Field(
+        None, description="The context is what the client sends."
+    )
+    diagnostics: Annotated[AnyObject | None, IGNORED] = None
+    inference_geo: Annotated[str | None, IGNORED] = None
+    metadata: Annotated[AnyObject | None, IGNORED] = None
+    service_tier: Annotated[Literal["auto", "standard_only"] | None, IGNORED] = None
+    speed: Annotated[Literal["standard", "fast"] | None, IGNORED] = None
+    user_profile_id: Annotated[str | None, IGNORED] = None
+    workspace_id: Annotated[str | None, IGNORED] = None
 
     # Refused, because to ignore them would change what the answer is.
     container: Annotated[None, unsupported_parameter("This server runs no code. Leave it out.")] = None

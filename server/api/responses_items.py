@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, Tag
 
-from server.api.body_types import TAG, Body, by_choice, by_kind, has, unsupported_values
+from server.api.body_types import IGNORED, TAG, Body, by_choice, by_kind, has, unsupported_values
 from server.api.chat_messages import TEXT_ONLY, PlainText
 from server.request import Json
 
@@ -30,7 +30,7 @@ KINDS = (
 )
 STORED_ONLY = "Send the item itself, or 'previous_response_id' to a server that stores responses."
 
-Id = Annotated[str | None, Field(description="Accepted as it came; it is not read.")]
+Id = Annotated[str | None, IGNORED, Field(description="Accepted as it came; it is not read.")]
 CallId = Annotated[str, Field(min_length=1)]
 
 

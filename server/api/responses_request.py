@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, Tag
 
 from server.api.body_types import (
+    IGNORED,
     AnyObject,
     AnySchema,
     Body,
@@ -89,19 +90,23 @@ class TextConfig(Body):
         ]
         | None
     ) = None
-    verbosity: Literal["low", "medium", "high"] | None = Field(None, description="Accepted; no effect here.")
+    verbosity: Annotated[Literal["low", "medium", "high"] | None, IGNORED] = Field(
+        None, description="Accepted; no effect here."
+    )
 
 
 class ReasoningConfig(Body):
     effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = None
-    summary: Literal["auto", "concise", "detailed"] | None = Field(
+    summary: Annotated[Literal["auto", "concise", "detailed"] | None, IGNORED] = Field(
         None, description="Accepted; the reasoning itself is sent."
     )
-    generate_summary: Literal["auto", "concise", "detailed"] | None = None
+    generate_summary: Annotated[Literal["auto", "concise", "detailed"] | None, IGNORED] = None
 
 
 class ResponseStreamOptions(Body):
-    include_obfuscation: bool | None = Field(None, description="Accepted; nothing is obfuscated.")
+    include_obfuscation: Annotated[bool | None, IGNORED] = Field(
+        None, description="Accepted; nothing is obfuscated."
+    )
 
 
 class ResponsePromptBody(RequestBody):
@@ -124,7 +129,7 @@ class ResponsePromptBody(RequestBody):
     reasoning: ReasoningConfig | None = None
     chat_template_kwargs: dict[str, Any] | None = Field(None, description="Arguments of the chat template.")
     strictcall: StrictcallOptions | None = None
-    truncation: Literal["auto", "disabled"] | None = Field(
+    truncation: Annotated[Literal["auto", "disabled"] | None, IGNORED] = Field(
         None, description="Accepted; what does not fit is refused, and the answer says 'disabled'."
     )
 
@@ -161,13 +166,17 @@ class ResponseRequestBody(ResponsePromptBody):
     seed: Annotated[int, Field(ge=-(2**63), le=2**63 - 1)] | None = None
 
     # Accepted, and without effect here.
-    max_tool_calls: int | None = Field(None, description="Of tools that OpenAI runs; there are none.")
-    prompt_cache_key: str | None = None
-    prompt_cache_options: AnyObject | None = None
-    prompt_cache_retention: str | None = None
-    safety_identifier: Annotated[str, Field(max_length=128)] | None = None
-    service_tier: Literal["auto", "default", "flex", "scale", "priority", "fast"] | None = None
-    user: str | None = None
+    max_tool_calls: Annotated[int | None, IGNORED] = Field(
+        None, description="Of tools that OpenAI runs; there are none."
+    )
+    prompt_cache_key: Annotated[str | None, IGNORED] = None
+    prompt_cache_options: Annotated[AnyObject | None, IGNORED] = None
+    prompt_cache_retention: Annotated[str | None, IGNORED] = None
+    safety_identifier: Annotated[Annotated[str, Field(max_length=128)] | None, IGNORED] = None
+    service_tier: Annotated[
+        Literal["auto", "default", "flex", "scale", "priority", "fast"] | None, IGNORED
+    ] = None
+    user: Annotated[str | None, IGNORED] = None
 
     background: Annotated[bool | None, unsupported_values(NO_BACKGROUND, True)] = None
     moderation: Annotated[None, unsupported_parameter("This server moderates nothing. Leave it out.")] = None
