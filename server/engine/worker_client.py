@@ -22,6 +22,7 @@ import httpx2
 
 from server.engine import wire
 from server.engine.protocol import EngineError, Output, WorkerLostError
+from server.tracing import trace_headers
 
 log = logging.getLogger(__name__)
 
@@ -130,7 +131,9 @@ class WorkerClient:
 
     async def _events(self, body: Mapping[str, Any], alternatives: int) -> AsyncGenerator[wire.Event, None]:
         try:
-            async with self._http.stream("POST", f"{self.url}{wire.PATH}", json=body) as response:
+            async with self._http.stream(
+                "POST", f"{self.url}{wire.PATH}", json=body, headers=trace_headers()
+            ) as response:
                 if response.status_code != httpx2.codes.OK:
                     await response.aread()
                     raise self._failed(wire.refusal(response.status_code, response.text))

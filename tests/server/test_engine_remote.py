@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import pytest
+from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 
 from server.app import create_app
@@ -23,6 +24,7 @@ from server.engine.protocol import (
 from server.engine.remote import RemoteEngine
 from server.engine.scripted import Ending, Script
 from server.request import SamplingParams
+from server.tracing import Tracing
 from server.vocabulary import Vocabulary
 from tests.server.scripted import MODEL, QUESTION, script, serving
 from tests.server.shell import client_of
@@ -78,6 +80,17 @@ async def test_the_worker_is_asked_as_the_engine_would_be() -> None:
     assert asked.sampling == replace(sampling, top_p=0.9)
     assert asked.structural_tag == "{tag}"
     assert worker.bodies[0]["model"] == "org/smol"
+
+
+async def test_the_worker_is_told_the_trace_of_the_request() -> None:
+    """Its spans belong to the trace that the client began; without one, nothing is said."""
+    header = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    async with working([Script(ANSWER)] * 2) as worker, connected(worker) as engine:
+        for headers in ({"traceparent": header}, {}):
+            with Tracing().request("POST chat", Headers(headers)):
+                await ask(engine)
+
+    assert worker.traces == [header, None]
 
 
 async def test_logprobs_are_those_that_the_mask_allows_best_first() -> None:

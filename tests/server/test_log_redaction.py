@@ -214,6 +214,7 @@ async def test_keys_and_queries_are_not_logged(vocabulary: Vocabulary, lines: io
             assert refused.status_code == 401
         await server.http.post("/v1/messages", json={"model": SECRET, "messages": USER}, headers=HERE)
         await server.http.post("/v1/responses", json={"model": SECRET, "input": SECRET}, headers=HERE)
+        await server.http.post("/v1/completions", json={"model": SECRET, "prompt": SECRET}, headers=HERE)
         await server.http.post("/tokenize", json={"model": "smol", "prompt": SECRET}, headers=HERE)
         await server.http.post("/v1/chat/completions", content=SECRET.encode(), headers=HERE)
 

@@ -58,6 +58,7 @@ async def flood(server: Server, start: int) -> None:
         await server.http.request(f"METHOD{number}", "/v1/models")
         await server.http.post("/v1/messages", json={"model": f"model-{number}", "messages": QUESTION})
         await server.http.post("/v1/responses", json={"model": f"model-{number}", "input": "Hi"})
+        await server.http.post("/v1/completions", json={"model": f"model-{number}", "prompt": "Hi"})
         await server.http.post("/tokenize", content=json.dumps({"model": f"m{number}", "prompt": "a"}))
 
 

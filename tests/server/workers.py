@@ -44,6 +44,8 @@ class Worker:
     key: str = ""
     bodies: list[dict[str, Any]] = field(default_factory=list)
     """What was asked, trials aside."""
+    traces: list[str | None] = field(default_factory=list)
+    """The trace that each of them was said to belong to."""
     refuses: Response | None = None
     """What every request is answered with."""
     cuts_after: int | None = None
@@ -89,6 +91,7 @@ class Worker:
         trial = body["request_id"] == "trial"
         if not trial:
             self.bodies.append(body)
+            self.traces.append(request.headers.get("traceparent"))
             if self.refuses is not None:
                 return self.refuses
         return StreamingResponse(self.events(body, trial=trial), media_type="text/event-stream")
