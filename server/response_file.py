@@ -2,15 +2,16 @@
 
     store = FileStore.open(Path("responses.sqlite"), StoreBounds(count=1000, seconds=86400, size=2**28))
 
-The file is in WAL mode: readers do not wait for a writer. Every call runs in a thread, one at a time.
+The file is in WAL mode: readers do not wait for a writer. Every call runs in the one thread of the store, so
+that nothing else waits where another process keeps the file locked.
 """
 
 import asyncio
 import sqlite3
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Lock
 from typing import TypeVar
 
 from server.response_store import Clock, StoreBounds, StoreError
@@ -47,7 +48,7 @@ class FileStore:
         self._connection = connection
         self._bounds = bounds
         self._clock = clock
-        self._lock = Lock()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="responses")
 
     @classmethod
     def open(cls, path: Path, bounds: StoreBounds, *, clock: Clock = time.time) -> "FileStore":
@@ -76,6 +77,7 @@ class FileStore:
 
     async def close(self) -> None:
         await self._run(self._connection.close)
+        self._thread.shutdown()
 
     def _put(self, id: str, owner: str, record: bytes) -> None:
         with self._connection as transaction:
@@ -112,10 +114,6 @@ class FileStore:
 
     async def _run(self, work: Callable[[], T]) -> T:
         try:
-            return await asyncio.to_thread(self._alone, work)
+            return await asyncio.get_running_loop().run_in_executor(self._thread, work)
         except sqlite3.Error as error:
             raise StoreError(f"the file of stored responses: {error}") from error
-
-    def _alone(self, work: Callable[[], T]) -> T:
-        with self._lock:
-            return work()

@@ -23,6 +23,9 @@ from server.errors import ApiError, Code
 from server.response_store import ResponseStore
 
 STATELESS = "This server stores no responses (--response-store off). Send the whole conversation as 'input'."
+MAX_LOOKED_UP = 256
+"""Stored responses that the references of one request may need: more than a conversation has turns."""
+
 ITEM_ID = re.compile(r"[a-z]+_([0-9a-f]{32})i?[0-9a-f]+")
 PREFIXES = {
     "message": "msg",
@@ -90,17 +93,15 @@ class ResponseRecords:
         return _items([*kept.items, *kept.response["output"]])
 
     async def resolved(self, items: Sequence[InputItem]) -> list[InputItem]:
-        """The items, each reference replaced by what it refers to where that is kept."""
-        looked_up: dict[str, dict[str, InputItem]] = {}
-        resolved: list[InputItem] = []
-        for item in items:
-            if isinstance(item, ItemReference) and (named := ITEM_ID.fullmatch(item.id)) is not None:
-                owner = ID_PREFIX + named[1]
-                if owner not in looked_up:
-                    looked_up[owner] = await self._by_id(owner)
-                item = looked_up[owner].get(item.id, item)  # noqa: PLW2901 (stays where it is not found)
-            resolved.append(item)
-        return resolved
+        """The items, each reference replaced by what it refers to where that is kept.
+
+        Raises `ApiError` (400) for references that would cost more than any conversation needs.
+        """
+        named = _references(items)
+        found: dict[str, InputItem] = {}
+        for response_id in dict.fromkeys(named.values()):
+            found |= await self._by_id(response_id)
+        return [found.get(item.id, item) if isinstance(item, ItemReference) else item for item in items]
 
     async def _by_id(self, response_id: str) -> dict[str, InputItem]:
         kept = await self._get(response_id)
@@ -123,6 +124,25 @@ def not_found(response_id: str) -> ApiError:
         Code.RESPONSE_NOT_FOUND,
         f"Response with id {shown} not found. It was not stored, was deleted, or made room for newer ones.",
     )
+
+
+def _references(items: Sequence[InputItem]) -> dict[str, str]:
+    """The ids of the items that are referred to, with those of the responses that may have them."""
+    named: dict[str, str] = {}
+    for index, item in enumerate(items):
+        if not isinstance(item, ItemReference) or (place := ITEM_ID.fullmatch(item.id)) is None:
+            continue
+        if item.id in named:
+            reason = f"{refusals.quote(item.id)} was referred to before. It can stand in one place only."
+            raise refusals.invalid(f"input[{index}].id", reason)
+        named[item.id] = ID_PREFIX + place[1]
+    if (count := len(set(named.values()))) > MAX_LOOKED_UP:
+        raise refusals.invalid(
+            "input",
+            f"its references are to items of {count} responses, and may be to those of {MAX_LOOKED_UP}. "
+            "Use 'previous_response_id', or send the items themselves.",
+        )
+    return named
 
 
 def _items(items: Sequence[dict[str, Any]]) -> list[InputItem]:

@@ -63,6 +63,19 @@ async def test_items_are_found_by_their_ids(vocabulary: Vocabulary) -> None:
     assert [prompt.count(text) for text in ("Hi", "Sure.", '"Lima"', "21 °C")] == [1, 1, 1, 1]
 
 
+async def test_references_cannot_make_much_of_little(vocabulary: Vocabulary) -> None:
+    """One item cannot come many times, and not all responses can be looked through for one request."""
+    strangers = [{"type": "item_reference", "id": f"msg_{number:032x}00"} for number in range(300)]
+    async with serving(vocabulary, ["Hi."]) as server:
+        told = await answer(server)
+        item = {"type": "item_reference", "id": told["output"][0]["id"]}
+        twice = await post(server, input=[item, item])
+        many = await post(server, input=strangers)
+
+    assert (twice.status_code, twice.json()["error"]["param"]) == (400, "input[1].id")
+    assert (many.status_code, many.json()["error"]["param"]) == (400, "input")
+
+
 async def test_the_input_is_listed_page_by_page(vocabulary: Vocabulary) -> None:
     """Newest first, unless it is asked otherwise; each item has an id, a type, and parts."""
     items = [{"role": "user", "content": str(number)} for number in range(5)]

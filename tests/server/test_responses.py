@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from openai.types.responses import Response
 
-from server.engine.protocol import EngineError, Finish
+from server.engine.protocol import EngineError, Finish, TokenLogprob
 from server.engine.scripted import Script
 from server.settings import Settings
 from server.vocabulary import Vocabulary
@@ -306,14 +306,21 @@ async def test_text_has_a_format(vocabulary: Vocabulary, text: Any, written: str
 
 
 async def test_logprobs_are_those_of_the_text(vocabulary: Vocabulary) -> None:
-    """Asked for by `include` or `top_logprobs`; one entry for each token, in deltas and at the end."""
-    async with serving(vocabulary, always(vocabulary, "Hello there.")) as server:
-        told = await answer(server, include=["message.output_text.logprobs"])
-        await answer(server, top_logprobs=3)
+    """Asked for by `include` or `top_logprobs`: one for each token of it, none for those of a call."""
+    ids = [*vocabulary.encode(f"Hello there.\n{CALL}"), min(vocabulary.end_ids)]
+    entries = [TokenLogprob(token_id, -0.5, ((token_id, -0.5),)) for token_id in ids]
+    scripted = Script([[each] for each in ids], logprobs=entries)
+    async with serving(vocabulary, lambda _: scripted) as server:
+        whole = await answer(server, tools=[LOOK], include=["message.output_text.logprobs"])
+        stream = await streamed(server, tools=[LOOK], top_logprobs=3)
+        without = await answer(server, tools=[LOOK])
 
         asked = [each.sampling.logprobs for each in server.engine.asked]
-    assert asked == [0, 3]
-    assert isinstance(told["output"][0]["content"][0]["logprobs"], list)
+    assert asked == [0, 3, None]
+    for told in (whole, stream):
+        tokens = [entry["token"] for entry in told["output"][0]["content"][0]["logprobs"]]
+        assert "".join(tokens) == "Hello there."
+    assert without["output"][0]["content"][0]["logprobs"] == []
 
 
 async def test_sampling_is_passed_on(vocabulary: Vocabulary) -> None:
