@@ -69,7 +69,10 @@ def prepare(cache: Path, report: Callable[[str], None]) -> Path:
             convert(source, unfinished, report)
             publish(unfinished, directory)
     except OSError as error:
-        raise DefaultModelError(f"The default model cannot be written to {cache}: {error}") from error
+        raise DefaultModelError(
+            f"The default model cannot be written to {cache}: {error.strerror}. It needs 300 MB there: make "
+            "room, or name another place with --cache-dir."
+        ) from error
     report(f"The default model is ready in {directory}")
     return directory
 

@@ -64,7 +64,10 @@ def locate_model(settings: Settings, report: Say) -> str:
     if settings.model == DEFAULT_MODEL:
         return prepare_default(settings.cache_dir / "models", report)
     if settings.model.startswith(("/", "./", "../", "~")):
-        raise CommandError(f"There is no model directory '{settings.model}'.")
+        raise CommandError(
+            f"There is no model directory '{settings.model}'. Name one that exists, or a hub name such as "
+            "Qwen/Qwen3-8B."
+        )
     return settings.model
 
 

@@ -10,6 +10,7 @@ The masks are made in vLLM's engine process. It keeps `EngineMetrics` in memory-
 multiprocess mode: ours keeps ordinary values, and with them `process_*` and vLLM's own metrics.
 """
 
+import os
 import shutil
 import tempfile
 import weakref
@@ -43,6 +44,10 @@ FIRST_TOKEN_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 
 PER_TOKEN_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.25, 0.5, 1, 2.5)
 
 
+ENGINE_BYTES = 4 * 2**20
+"""More than the files of the engine's figures take together."""
+
+
 class Metrics:
     """The metrics of one server. Series whose labels are known beforehand start at 0, not absent.
 
@@ -61,6 +66,14 @@ class Metrics:
         self._define_requests()
         self._define_tool_calls()
         self._start_at_zero(families)
+
+    def reserve(self) -> None:
+        """Raise `OSError` if there is no room for the engine's figures.
+
+        Its process maps them into memory, where a full disk ends it with a signal instead of an error.
+        """
+        with tempfile.TemporaryFile(dir=self.engine_directory) as file:
+            os.posix_fallocate(file.fileno(), 0, ENGINE_BYTES)
 
     def render(self) -> bytes:
         """Return all metrics in Prometheus' text format: ours, the engine's, vLLM's own and the process's."""
@@ -282,3 +295,11 @@ class EngineMetrics:
             buckets=MASK_BUCKETS,
             registry=registry,
         )
+        self._allocate()
+
+    def _allocate(self) -> None:
+        """Take the room that the files of the figures only claim, before the disk may be full."""
+        directory = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
+        for path in Path(directory).glob(f"*_{os.getpid()}.db") if directory else ():
+            with path.open("r+b") as file:
+                os.posix_fallocate(file.fileno(), 0, path.stat().st_size)

@@ -16,9 +16,11 @@ import multiprocessing
 import os
 import signal
 import socket
+import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -86,13 +88,33 @@ def serve(settings: Settings, listeners: Listeners, report: Say) -> int:
     # From here on it is slow: frameworks are imported, which neither `--help` nor a mistake should wait for.
     from prometheus_client import disable_created_metrics
 
-    from server.metrics import Metrics
-
     disable_created_metrics()  # type: ignore[no-untyped-call]  # a birthday beside each series, which nobody reads
-    metrics = Metrics()
+    metrics = start_metrics()
     on_stop(abandon(metrics.close, "Stopped before the model was loaded."))
     with asyncio.Runner(loop_factory=event_loop) as runner:
         return runner.run(_serve(settings, located, listeners, metrics, report))
+
+
+def start_metrics() -> "Metrics":
+    """Make the metrics, and see that the engine's process can write its own. Raises `CommandError`."""
+    from server.metrics import Metrics
+
+    try:
+        metrics = Metrics()
+        metrics.reserve()
+    except OSError as exc:
+        raise no_room(exc.strerror or "") from exc
+    named = os.environ.get("TMPDIR", "")
+    if named and Path(named).resolve() != Path(tempfile.gettempdir()).resolve():
+        raise no_room("It cannot be written")  # ours would go elsewhere, and the engine's files would not
+    return metrics
+
+
+def no_room(reason: str) -> CommandError:
+    return CommandError(
+        f"The temporary directory {os.environ.get('TMPDIR') or 'of this machine'} has no room for a few megabytes: {reason}. "
+        "Make room there, or name another place with the variable TMPDIR."
+    )
 
 
 async def _serve(

@@ -139,7 +139,7 @@ def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     cache = tmp_path / "models"
     cache.write_text("")
 
-    with pytest.raises(DefaultModelError, match=f"cannot be written to {cache}"):
+    with pytest.raises(DefaultModelError, match=f"cannot be written to {cache}: .*--cache-dir"):
         prepare(cache, lambda line: None)
 
 

@@ -92,6 +92,15 @@ def test_figures_of_the_engine_process_are_rendered(metrics: Metrics) -> None:
     assert found["strictcall_grammar_compile_seconds_count"] == {(): 0}
 
 
+def test_the_files_of_the_engine_have_their_room_from_the_start(metrics: Metrics) -> None:
+    """They are mapped into memory: a disk that fills up later would end the engine with a signal."""
+    run_engine_process(metrics)
+
+    sizes = [path.stat() for path in metrics.engine_directory.iterdir()]
+    assert sizes
+    assert all(each.st_blocks * 512 >= each.st_size for each in sizes)
+
+
 def test_a_restarted_engine_adds_to_the_figures_of_the_one_before(metrics: Metrics) -> None:
     """Counters never fall back when the engine process is replaced."""
     run_engine_process(metrics)
