@@ -135,6 +135,8 @@ class RevivedEngine:
 
     async def _revive(self, dead: Engine) -> None:
         await self._bury(dead)
+        del dead  # or this frame would keep it
+        return_memory()
         reason = "no attempt to start it again was allowed"
         for attempt in range(self._attempts):
             if attempt:
@@ -161,7 +163,6 @@ class RevivedEngine:
             await engine.close()
         except Exception:  # a dead engine may fail in any way, and must not keep the next one from starting
             log.exception("What was left of the engine could not be closed.")
-        return_memory()
 
     async def _take(self, engine: Engine, took: float) -> None:
         if isinstance(self._state, Lost):

@@ -1,6 +1,8 @@
 """An engine that dies is started anew; what ran in it is told so, and nothing else is lost."""
 
 import asyncio
+import gc
+import weakref
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -10,6 +12,7 @@ from server.engine.protocol import Engine, EngineDeadError, EngineError, EngineR
 from server.engine.revived import RevivedEngine
 from server.engine.scripted import Script, ScriptedEngine
 from server.labels import Restart
+from server.memory import set_heap_aside
 from server.request import SamplingParams
 from tests.server.shell import make_context
 
@@ -105,6 +108,26 @@ async def test_a_request_between_two_engines_is_told_when_to_come_again() -> Non
         assert caught.value.retry_after == told
         starts.gate.set()
         await until(engine.check)
+
+
+async def test_nothing_is_left_of_an_engine_that_died() -> None:
+    """Neither its cycles nor that it was set aside keep it: each death would cost the memory of an engine."""
+    first, starts = answering(5, times=3), Starts(answering(7))
+    gone = weakref.ref(first)
+    first.itself = first  # type: ignore[attr-defined]
+    engine = starts.revive(first)
+    set_heap_aside()
+    try:
+        await first.close()
+        del first
+        with pytest.raises(EngineRestartingError):
+            await ask(engine)
+        await until(engine.check)
+
+        assert gone() is None
+        assert gc.get_freeze_count() > 0
+    finally:
+        gc.unfreeze()
 
 
 async def test_an_engine_that_does_not_come_up_is_tried_again() -> None:
