@@ -67,6 +67,14 @@ class Restart(StrEnum):
     FAILED = "failed"
 
 
+class Loss(StrEnum):
+    """What became of a request whose worker was lost."""
+
+    RESENT = "resent"
+    """It had given no token, and was sent to a worker again."""
+    FAILED = "failed"
+
+
 def keyword_label(keyword: str) -> str:
     """Return the `keyword` label of a constraint; what is no keyword that we know is `other`."""
     return keyword if keyword in KEYWORDS else "other"

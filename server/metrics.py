@@ -31,7 +31,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from parsers.events import Reason
-from server.labels import KEYWORDS, AbortCause, Closed, Held, Refusal, Repair, Restart
+from server.labels import KEYWORDS, AbortCause, Closed, Held, Loss, Refusal, Repair, Restart
 
 CHOICES = ("auto", "required", "named", "allowed")
 TOKEN_KINDS = ("prompt", "cached", "completion", "reasoning")
@@ -82,6 +82,9 @@ class Metrics:
     def count_restart(self, outcome: Restart) -> None:
         self.engine_restarts.labels(outcome=outcome.value).inc()
 
+    def count_loss(self, outcome: Loss) -> None:
+        self.worker_losses.labels(outcome=outcome.value).inc()
+
     def close(self) -> None:
         """Remove the engine's figures from the disk, which otherwise happens at exit."""
         self._remove()
@@ -121,6 +124,11 @@ class Metrics:
             "outcome",
         )
 
+        self.worker_losses = self._counter(
+            "worker_losses",
+            "Requests whose worker was lost, by whether they could be sent again; with --engine-url only.",
+            "outcome",
+        )
         self.drafting = Gauge(
             "strictcall_forced_token_drafting",
             "1 where forced tokens are drafted, 0 where they are not, and then the reason.",
@@ -204,10 +212,13 @@ class Metrics:
             self.closed.labels(reason=closed.value)
         for refusal in Refusal:
             self.refused.labels(reason=refusal.value)
-        for restart in Restart:
-            self.engine_restarts.labels(outcome=restart.value)
-        for outcome in Repair:
-            self.schema_repairs.labels(outcome=outcome.value)
+        for counter, outcomes in (
+            (self.engine_restarts, Restart),
+            (self.worker_losses, Loss),
+            (self.schema_repairs, Repair),
+        ):
+            for outcome in outcomes:
+                counter.labels(outcome=outcome.value)
         for keyword in (*sorted(KEYWORDS), "other"):
             for counter in (self.schema_violations, self.unmasked_keywords, self.schema_retries):
                 counter.labels(keyword=keyword)

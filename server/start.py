@@ -111,7 +111,7 @@ def loading(settings: Settings, located: Located) -> str:
 def engine_starter(settings: Settings, located: Located, metrics: Metrics) -> Begin:
     """Return what starts the engine here, or finds its workers elsewhere. Raises `SettingsError`."""
     if settings.engine_url:
-        return remote_starter(settings, located)
+        return remote_starter(settings, located, metrics)
     return partial(
         VllmEngine.start,
         located.model,
@@ -121,14 +121,16 @@ def engine_starter(settings: Settings, located: Located, metrics: Metrics) -> Be
     )
 
 
-def remote_starter(settings: Settings, located: Located) -> Begin:
+def remote_starter(settings: Settings, located: Located, metrics: Metrics) -> Begin:
     if settings.engine_args:
         given = " ".join(settings.engine_args)
         raise SettingsError(f"`{given}` is for vLLM, which does not run here: give it to the workers.")
 
     async def begin() -> FirstEngine:
         identity = await asyncio.to_thread(Identity.load, located.model, settings.model_names)
-        return await RemoteEngine.connect(settings.engine_url, identity, api_key=settings.engine_api_key)
+        return await RemoteEngine.connect(
+            settings.engine_url, identity, api_key=settings.engine_api_key, counted=metrics.count_loss
+        )
 
     return begin
 

@@ -12,7 +12,7 @@ For more than that, name one `vllm-router` as the only worker.
 import asyncio
 import logging
 import socket
-from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import Any, Self
@@ -23,6 +23,7 @@ from server.engine.protocol import EngineDeadError, EngineError, Output, WorkerL
 from server.engine.sampling import model_defaults
 from server.engine.wire import sampling_body
 from server.engine.worker_client import RETRY_SECONDS, USABLE, Standing, Wanted, WorkerClient
+from server.labels import Loss
 from server.request import SamplingParams
 
 log = logging.getLogger(__name__)
@@ -67,23 +68,38 @@ class RemoteEngine:
     undrafted: str | None = "that is up to the workers"
     """Whether forced tokens are drafted is told by the workers' own metrics."""
 
-    def __init__(self, workers: Sequence[WorkerClient], http: httpx2.AsyncClient, identity: Identity) -> None:
+    def __init__(
+        self,
+        workers: Sequence[WorkerClient],
+        http: httpx2.AsyncClient,
+        defaults: Mapping[str, Any],
+        counted: Callable[[Loss], None],
+    ) -> None:
         self.max_model_len = 0
-        self.version = "vllm workers"
+        self.version = "vllm"
         self._workers = workers
         self._http = http
-        self._defaults = identity.defaults
+        self._defaults = defaults
+        self._counted = counted
         self._closed = False
         self._watching = [asyncio.create_task(worker.watch()) for worker in workers]
 
     @classmethod
-    async def connect(cls, urls: Sequence[str], identity: Identity, *, api_key: str | None = None) -> Self:
-        """Return once a worker can generate; others may come later.
+    async def connect(
+        cls,
+        urls: Sequence[str],
+        identity: Identity,
+        *,
+        api_key: str | None = None,
+        counted: Callable[[Loss], None],
+    ) -> Self:
+        """Return once a worker can generate; others may come later. `counted` is told of each loss.
 
         Raises `EngineError` if one serves another model, or none comes up within `START_SECONDS`.
         """
         http = client(api_key)
-        engine = cls([WorkerClient(url, http, identity.wanted) for url in urls], http, identity)
+        workers = [WorkerClient(url, http, identity.wanted) for url in urls]
+        engine = cls(workers, http, identity.defaults, counted)
         try:
             await engine._first()
         except BaseException:
@@ -104,6 +120,7 @@ class RemoteEngine:
             told = "; ".join(f"{worker.url}: {worker.trouble}" for worker in self._workers)
             raise EngineError(f"No engine worker came up within {START_SECONDS:.0f} s. {told}")
         self.max_model_len = min(worker.max_model_len for worker in up)
+        self.version = up[0].version
 
     async def generate(
         self, request_id: str, prompt: Sequence[int], sampling: SamplingParams, structural_tag: str | None
@@ -124,13 +141,13 @@ class RemoteEngine:
                     async for output in outputs:
                         begun = True
                         yield output
-            except WorkerLostError as error:
+            except WorkerLostError:
                 lost.append(worker)
                 log.warning("%s was lost by %s: %s", request_id, worker.url, worker.trouble)
-                if begun or len(lost) == ATTEMPTS:
+                if begun or len(lost) == ATTEMPTS or self._closed:
+                    self._counted(Loss.FAILED)
                     raise
-                if self._closed:
-                    raise EngineDeadError("The engine was stopped.") from error
+                self._counted(Loss.RESENT)
             else:
                 return
 

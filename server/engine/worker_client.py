@@ -12,7 +12,7 @@ back at its address may be another model.
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import PurePosixPath
@@ -91,6 +91,7 @@ class WorkerClient:
         self.running = 0
         self.model = ""
         self.max_model_len = 0
+        self.version = "vllm"
         self._http = http
         self._wanted = wanted
 
@@ -202,6 +203,7 @@ class WorkerClient:
     async def _admit(self) -> None:
         """See that it serves our model. Raises `UnfitError` if not, `WorkerLostError` if it goes away."""
         await self._read_card()
+        await self._read_version()
         await self._try(self._wanted.vocabulary - 1)
         try:
             await self._try(self._wanted.vocabulary)
@@ -224,6 +226,11 @@ class WorkerClient:
             f"The worker {self.url} serves {served}, not {self._wanted.names[0]!r}. If they are the same "
             "model, name them alike with --served-model-name."
         )
+
+    async def _read_version(self) -> None:
+        """Find out what `/version` of ours will name; not every router passes the question on."""
+        with suppress(EngineError, ValueError, KeyError, TypeError):
+            self.version = f"vllm {(await self._get('/version')).json()['version']}"
 
     def _serves_ours(self, card: Mapping[str, Any]) -> bool:
         return any(self._wanted.names_one(card[key]) for key in ("id", "root") if card.get(key))

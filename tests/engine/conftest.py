@@ -82,7 +82,7 @@ async def _running() -> AsyncIterator[RunningEngine]:
     engine: Engine
     if addresses is not None:
         metrics: Metrics = WorkerMetrics(addresses)
-        engine = await addresses.connect(model)
+        engine = await addresses.connect(model, metrics)
     else:
         metrics = Metrics(families=("hermes",))
         engine = await start_here(model, metrics)

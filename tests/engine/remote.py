@@ -34,8 +34,9 @@ class Addresses:
         engine = tuple(os.environ.get(ENGINE_URL, "").split())
         return cls(engine, tuple(os.environ.get(WORKER_URLS, "").split()) or engine) if engine else None
 
-    async def connect(self, model: Path) -> RemoteEngine:
-        return await RemoteEngine.connect(self.engine, Identity.load(str(model), (DEFAULT_MODEL,)))
+    async def connect(self, model: Path, metrics: Metrics) -> RemoteEngine:
+        identity = Identity.load(str(model), (DEFAULT_MODEL,))
+        return await RemoteEngine.connect(self.engine, identity, counted=metrics.count_loss)
 
 
 class WorkerMetrics(Metrics):

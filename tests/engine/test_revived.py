@@ -12,7 +12,7 @@ import pytest
 
 from tests.engine.conftest import MODEL, RunningEngine, RunningServer
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.in_process]
 
 STORY = {"model": MODEL, "messages": [{"role": "user", "content": "Tell me a long story."}]}
 ENDLESS = {**STORY, "max_completion_tokens": 4000, "logit_bias": {"2": -100}}

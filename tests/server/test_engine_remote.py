@@ -23,6 +23,7 @@ from server.engine.protocol import (
 )
 from server.engine.remote import RemoteEngine
 from server.engine.scripted import Ending, Script
+from server.labels import Loss
 from server.request import SamplingParams
 from server.tracing import Tracing
 from server.vocabulary import Vocabulary
@@ -67,6 +68,7 @@ async def test_tokens_arrive_as_the_worker_made_them() -> None:
 
     assert outputs == [Output((5,)), Output((6, 7)), Output((2,), finish=Finish.STOP, cached_tokens=16)]
     assert engine.max_model_len == 8192
+    assert engine.version == "vllm 0.32.0"
 
 
 async def test_the_worker_is_asked_as_the_engine_would_be() -> None:
@@ -208,11 +210,16 @@ async def test_an_answer_is_whole_once_it_has_its_finish_reason() -> None:
 
 async def test_a_request_is_sent_only_so_often() -> None:
     """It may be the request that ends the workers."""
-    async with working([Script(ANSWER)] * 9, cuts_after=0) as worker, connected(worker) as engine:
+    losses: list[Loss] = []
+    async with (
+        working([Script(ANSWER)] * 9, cuts_after=0) as worker,
+        connected(worker, losses=losses) as engine,
+    ):
         with pytest.raises(WorkerLostError) as caught:
             await ask(engine)
 
         assert len(worker.bodies) == remote.ATTEMPTS
+        assert losses == [Loss.RESENT, Loss.RESENT, Loss.FAILED]
         assert caught.value.retry_after >= 1
 
 

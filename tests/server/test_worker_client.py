@@ -7,9 +7,8 @@ import pytest
 
 from server.engine import remote, worker_client
 from server.engine.protocol import EngineError, WorkerLostError
-from server.engine.remote import RemoteEngine
 from server.engine.scripted import Script
-from tests.server.workers import VOCABULARY, ask, connected, free_port, identity, tokens, until, working
+from tests.server.workers import VOCABULARY, ask, connect_to, connected, free_port, tokens, until, working
 
 ANSWER = [(5,), (6, 7), (2,)]
 
@@ -47,7 +46,7 @@ async def test_a_worker_that_does_not_serve_our_model_ends_the_start(
     """One line says which worker and what is wrong."""
     async with working(**worker) as running:
         with pytest.raises(EngineError, match=message) as caught:
-            await RemoteEngine.connect([running.url], identity())
+            await connect_to([running.url])
 
     assert running.url in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -56,7 +55,7 @@ async def test_a_worker_that_does_not_serve_our_model_ends_the_start(
 async def test_the_key_of_the_workers_is_sent() -> None:
     """As vLLM's `--api-key` wants it."""
     async with working(key="secret") as worker:
-        engine = await RemoteEngine.connect([worker.url], identity(), api_key="secret")
+        engine = await connect_to([worker.url], api_key="secret")
         await engine.close()
 
 
@@ -70,7 +69,7 @@ async def test_a_start_waits_for_the_first_worker_and_not_for_ever(monkeypatch: 
     """A worker that loads its model is waited for; after a while the reason is told."""
     port, elsewhere = free_port(), free_port()
     urls = [f"http://127.0.0.1:{port}", f"http://127.0.0.1:{elsewhere}"]
-    starting = asyncio.create_task(RemoteEngine.connect(urls, identity()))
+    starting = asyncio.create_task(connect_to(urls))
     await asyncio.sleep(0.2)
     async with working([Script(ANSWER)], port=port):
         engine = await starting
@@ -79,7 +78,7 @@ async def test_a_start_waits_for_the_first_worker_and_not_for_ever(monkeypatch: 
 
     monkeypatch.setattr(remote, "START_SECONDS", 0.2)
     with pytest.raises(EngineError, match=f"No engine worker came up within 0 s.*{elsewhere}"):
-        await RemoteEngine.connect(urls, identity())
+        await connect_to(urls)
 
 
 async def test_a_worker_that_is_slow_to_answer_is_not_taken_for_a_new_one(
@@ -104,4 +103,4 @@ async def test_what_is_no_worker_ends_the_start() -> None:
     async with working(name="") as running:
         running.card = {"data": "nothing"}
         with pytest.raises(EngineError, match="does not answer as vLLM does"):
-            await RemoteEngine.connect([running.url], identity())
+            await connect_to([running.url])

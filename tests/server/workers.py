@@ -22,6 +22,7 @@ from server.engine.protocol import EngineError, Output, TokenLogprob
 from server.engine.remote import Identity, RemoteEngine
 from server.engine.scripted import ScriptedEngine, Scripts
 from server.engine.worker_client import Standing, Wanted
+from server.labels import Loss
 from server.request import SamplingParams
 
 NAME = "org/smol"
@@ -80,6 +81,9 @@ class Worker:
             return JSONResponse(self.card)
         card = {"id": self.name, "root": f"/models/{self.name}", "max_model_len": self.engine.max_model_len}
         return JSONResponse({"data": [card]})
+
+    async def version(self, request: Request) -> Response:
+        return JSONResponse({"version": "0.32.0"})
 
     async def health(self, request: Request) -> Response:
         if self.answers is not None:
@@ -170,6 +174,7 @@ async def working(
         routes=[
             Route("/health", worker.health),
             Route("/v1/models", worker.models),
+            Route("/version", worker.version),
             Route("/inference/v1/generate", worker.generate, methods=["POST"]),
         ]
     )
@@ -185,10 +190,20 @@ async def working(
         await serving
 
 
+async def connect_to(
+    urls: list[str], *, api_key: str | None = None, losses: list[Loss] | None = None, **defaults: Any
+) -> RemoteEngine:
+    """Connect, and hand what is lost to `losses`."""
+    counted = ([] if losses is None else losses).append
+    return await RemoteEngine.connect(urls, identity(**defaults), api_key=api_key, counted=counted)
+
+
 @asynccontextmanager
-async def connected(*workers: Worker, **defaults: Any) -> AsyncIterator[RemoteEngine]:
-    """An engine that knows all of the workers."""
-    engine = await RemoteEngine.connect([worker.url for worker in workers], identity(**defaults))
+async def connected(
+    *workers: Worker, losses: list[Loss] | None = None, **defaults: Any
+) -> AsyncIterator[RemoteEngine]:
+    """An engine that knows all of the workers; what it loses goes to `losses`."""
+    engine = await connect_to([worker.url for worker in workers], losses=losses, **defaults)
     try:
         await until(lambda: all(each.standing is Standing.UP for each in engine._workers))
         yield engine
