@@ -56,11 +56,14 @@ async def listening(server: Server) -> AsyncIterator[int]:
 
 
 @asynccontextmanager
-async def asking(port: int, **body: Any) -> AsyncIterator[asyncio.StreamReader]:
-    """Send a chat request, and close the connection when the block is left."""
-    content = json.dumps({"model": "smol", "messages": QUESTION, **body}).encode()
+async def asking(
+    port: int, path: str = "/v1/chat/completions", **body: Any
+) -> AsyncIterator[asyncio.StreamReader]:
+    """Send a chat request, or what another path takes, and close the connection when the block is left."""
+    question = {"messages": QUESTION} if path == "/v1/chat/completions" else {}
+    content = json.dumps({"model": "smol", **question, **body}).encode()
     head = (
-        "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
+        f"POST {path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
         f"content-length: {len(content)}\r\n\r\n"
     )
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
