@@ -112,7 +112,8 @@ def start_metrics() -> "Metrics":
 
 def no_room(reason: str) -> CommandError:
     return CommandError(
-        f"The temporary directory {os.environ.get('TMPDIR') or 'of this machine'} has no room for a few megabytes: {reason}. "
+        f"The temporary directory {os.environ.get('TMPDIR') or 'of this machine'} has no room for a few "
+        f"megabytes: {reason}. "
         "Make room there, or name another place with the variable TMPDIR."
     )
 

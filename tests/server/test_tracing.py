@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import subprocess
 import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -261,6 +262,18 @@ def test_spans_are_sent_before_the_server_has_stopped(collector: tuple[str, list
     assert b"POST chat" in sent
     assert b"render" in sent
     assert b"strictcall" in sent
+
+
+def test_without_an_exporter_nothing_is_imported() -> None:
+    """A server that sends no spans does without OpenTelemetry, installed or not."""
+    program = (
+        "import sys; from starlette.datastructures import Headers; from server.tracing import *\n"
+        "with start_tracing('').request('POST chat', Headers()), stage('render'): pass\n"
+        "print(sorted(name for name in sys.modules if name.startswith('opentelemetry')))"
+    )
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert said.stdout == "[]\n"
 
 
 def test_a_missing_package_is_told_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
