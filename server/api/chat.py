@@ -37,6 +37,7 @@ def _shape(decoded: DecodedChat) -> ChatShape:
         model=decoded.request.model,
         created=int(time.time()),
         legacy_functions=decoded.legacy_functions,
+        custom_tools=decoded.custom_tools,
         include_reasoning=decoded.include_reasoning,
         include_usage=decoded.include_usage,
         with_logprobs=decoded.request.sampling.logprobs is not None,

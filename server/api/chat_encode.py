@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from parsers.events import CallArguments, CallBegin, Content, Event, Reasoning, merge
+from server.api.custom_tools import input_text
 from server.api.verdict_body import verdict_member
 from server.engine.protocol import TokenLogprob
 from server.errors import ApiError
@@ -37,12 +38,14 @@ class ChatShape:
     """How this client wants its answer told.
 
     `legacy_functions`: the request spoke of `functions`, so the answer speaks of `function_call`.
+    `custom_tools`: the names of those that are called with text; no stream has any.
     """
 
     id: str
     model: str
     created: int
     legacy_functions: bool = False
+    custom_tools: frozenset[str] = frozenset()
     include_reasoning: bool = True
     include_usage: bool = False
     with_logprobs: bool = False
@@ -158,19 +161,19 @@ class ChatResponse:
         }
         if choice.reasoning and self._shape.include_reasoning:
             message["reasoning_content"] = "".join(choice.reasoning)
-        calls = [
-            {
-                "id": begin.id,
-                "type": "function",
-                "function": {"name": begin.name, "arguments": "".join(pieces)},
-            }
-            for begin, pieces in choice.calls
-        ]
+        calls = [self._call(begin, "".join(pieces)) for begin, pieces in choice.calls]
         if calls and self._shape.legacy_functions:
             message["function_call"] = calls[0]["function"]
         elif calls:
             message["tool_calls"] = calls
         return message if choice.verdict is None else {**message, **verdict_member(choice.verdict)}
+
+    def _call(self, begin: CallBegin, arguments: str) -> dict[str, Any]:
+        if begin.name in self._shape.custom_tools:
+            custom = {"name": begin.name, "input": input_text(arguments)}
+            return {"id": begin.id, "type": "custom", "custom": custom}
+        function = {"name": begin.name, "arguments": arguments}
+        return {"id": begin.id, "type": "function", "function": function}
 
 
 class ChatStream:

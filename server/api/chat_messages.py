@@ -11,10 +11,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue, Tag
 
-from server.api.body_types import IGNORED, Body, by_kind, by_member, unsupported_values
+from server.api.body_types import IGNORED, Body, by_choice, by_kind, by_member, unsupported_values
+from server.request import Json
 
 TEXT_ONLY = "This model takes text only. Leave the part out, or describe it in a part of type 'text'."
-FUNCTIONS_ONLY = "Define a function whose one parameter is a string, and call it by type 'function'."
 
 DEPRECATED: dict[str, JsonValue] = {"deprecated": True}
 """For the description only: pydantic's own `deprecated` would warn whenever we read the field."""
@@ -76,8 +76,32 @@ class CalledFunction(Body):
 
 class CalledTool(Body):
     id: str | None = Field(None, description="Calls without an id are paired with their results by order.")
-    type: Annotated[Literal["function"], unsupported_values(FUNCTIONS_ONLY, "custom")] | None = None
+    type: Literal["function"] | None = None
     function: CalledFunction
+
+
+class CalledCustom(Body):
+    name: str
+    input: str
+
+
+class CalledCustomTool(Body):
+    """A call of a custom tool."""
+
+    id: str | None = None
+    type: Literal["custom"]
+    custom: CalledCustom
+
+
+def _called(value: Json) -> str:
+    kind = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
+    return "|custom" if kind == "custom" else "|function"
+
+
+AnyCalledTool = Annotated[
+    Annotated[CalledTool, Tag("|function")] | Annotated[CalledCustomTool, Tag("|custom")],
+    by_choice(_called, "type", "function", "custom"),
+]
 
 
 class AssistantMessage(Body):
@@ -86,7 +110,7 @@ class AssistantMessage(Body):
     role: Literal["assistant"]
     content: AssistantText | None = None
     refusal: str | None = None
-    tool_calls: Annotated[list[CalledTool], Field(fail_fast=True)] | None = None
+    tool_calls: Annotated[list[AnyCalledTool], Field(fail_fast=True)] | None = None
     function_call: CalledFunction | None = Field(None, json_schema_extra=DEPRECATED)
     reasoning: str | None = Field(
         None, description="The reasoning of this answer, for templates that show it."

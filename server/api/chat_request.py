@@ -23,7 +23,7 @@ from server.api.body_types import (
     unsupported_values,
 )
 from server.api.chat_messages import DEPRECATED, ChatMessage, Text
-from server.api.chat_tools import FunctionCallBody, FunctionDefinition, FunctionTool, ToolChoiceBody
+from server.api.chat_tools import ChatTool, FunctionCallBody, FunctionDefinition, ToolChoiceBody
 from server.policy import MOST_ATTEMPTS
 
 MAX_MESSAGES = 16_384
@@ -154,7 +154,7 @@ class ChatRequestBody(RequestBody):
     messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=MAX_MESSAGES, fail_fast=True)]
 
     # What the model may call.
-    tools: Annotated[list[FunctionTool], Field(min_length=1, fail_fast=True)] | None = None
+    tools: Annotated[list[ChatTool], Field(min_length=1, fail_fast=True)] | None = None
     tool_choice: ToolChoiceBody | None = Field(
         None, description="'auto' with tools and 'none' without, unless it is given."
     )

@@ -22,6 +22,17 @@ class MessageToolCall(BaseModel):
     function: FunctionCall
 
 
+class CustomCall(BaseModel):
+    name: str
+    input: str
+
+
+class MessageCustomCall(BaseModel):
+    id: str
+    type: Literal["custom"]
+    custom: CustomCall
+
+
 class RuleBody(BaseModel):
     tool: str = Field("", description="Whose parameters it is of; absent if it is of the answer's format.")
     format: str = Field("", description="The name of the answer's format; absent if it is of a tool.")
@@ -50,7 +61,9 @@ class AnswerMessage(BaseModel):
     content: str | None = Field(description="Null beside calls without text.")
     refusal: None
     reasoning_content: str = Field("", description="What the model thought; absent if it did not.")
-    tool_calls: list[MessageToolCall] = Field([], description="Absent where there are none.")
+    tool_calls: list[MessageToolCall | MessageCustomCall] = Field(
+        [], description="Absent where there are none."
+    )
     function_call: FunctionCall | None = Field(None, description="Only if the request had `functions`.")
     strictcall: VerdictBody | None = Field(
         None, description="Only if it was asked for, or if a call or answer passed that breaks its schema."

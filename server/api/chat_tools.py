@@ -11,13 +11,11 @@ from typing import Annotated, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from server.api.body_types import AnySchema, Body, by_kind, by_member, has, unsupported_values
+from server.api.body_types import AnySchema, Body, by_kind, by_member, has
+from server.api.custom_tools import Definition, Syntax
 from server.request import Json
 
-FUNCTIONS_ONLY = "Use type 'function', with one parameter that is a string in place of the free text."
-
 Name = Annotated[str, Field(max_length=64, pattern="^[a-zA-Z0-9_-]+$", examples=["get_weather"])]
-FunctionType = Annotated[Literal["function"], unsupported_values(FUNCTIONS_ONLY, "custom")]
 
 
 class FunctionDefinition(Body):
@@ -28,8 +26,47 @@ class FunctionDefinition(Body):
 
 
 class FunctionTool(Body):
-    type: FunctionType
+    type: Literal["function"]
     function: FunctionDefinition
+
+
+class PlainInput(Body):
+    type: Literal["text"]
+
+
+class InputGrammar(Body):
+    syntax: Syntax
+    definition: Definition
+
+
+class GrammarInput(Body):
+    type: Literal["grammar"]
+    grammar: InputGrammar
+
+
+class CustomDefinition(Body):
+    name: Name
+    description: str | None = None
+    format: (
+        Annotated[
+            Annotated[PlainInput, Tag("|text")] | Annotated[GrammarInput, Tag("|grammar")],
+            by_member("type", "text", "grammar"),
+        ]
+        | None
+    ) = None
+
+
+class CustomTool(Body):
+    """A tool that is called with text in place of arguments; only in answers that are not streamed."""
+
+    type: Literal["custom"]
+    custom: CustomDefinition
+
+
+ChatTool = Annotated[
+    Annotated[FunctionTool, Tag("|function")] | Annotated[CustomTool, Tag("|custom")],
+    by_member("type", "function", "custom"),
+]
 
 
 class FunctionName(Body):
@@ -37,23 +74,33 @@ class FunctionName(Body):
 
 
 class NamedTool(Body):
-    type: FunctionType
+    type: Literal["function"]
     function: FunctionName
+
+
+class NamedCustomTool(Body):
+    type: Literal["custom"]
+    custom: FunctionName
 
 
 class FlatNamedTool(Body):
     """A named tool as the Responses API spells it."""
 
-    type: FunctionType
+    type: Literal["function", "custom"]
     name: str
 
 
 def _named_spelling(value: Json) -> str:
-    return "|flat" if has(value, "name") and not has(value, "function") else "|nested"
+    if has(value, "name") and not has(value, "function") and not has(value, "custom"):
+        return "|flat"
+    kind = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
+    return "|custom" if kind == "custom" else "|nested"
 
 
 AnyNamedTool = Annotated[
-    Annotated[NamedTool, Tag("|nested")] | Annotated[FlatNamedTool, Tag("|flat")],
+    Annotated[NamedTool, Tag("|nested")]
+    | Annotated[NamedCustomTool, Tag("|custom")]
+    | Annotated[FlatNamedTool, Tag("|flat")],
     Discriminator(_named_spelling),
 ]
 
@@ -83,8 +130,10 @@ AnyAllowedTools = Annotated[
     Discriminator(_allowed_spelling),
 ]
 ToolChoiceObject = Annotated[
-    Annotated[AnyNamedTool, Tag("|function")] | Annotated[AnyAllowedTools, Tag("|allowed_tools")],
-    by_member("type", "function", "allowed_tools"),
+    Annotated[AnyNamedTool, Tag("|function")]
+    | Annotated[AnyNamedTool, Tag("|custom")]
+    | Annotated[AnyAllowedTools, Tag("|allowed_tools")],
+    by_member("type", "function", "custom", "allowed_tools"),
 ]
 ToolChoiceBody = Annotated[
     Annotated[Literal["none", "auto", "required"], Tag("|string")]

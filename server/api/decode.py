@@ -20,6 +20,8 @@ from server.api.decode_tools import decode_tools
 from server.policy import DEFAULT_POLICY, Policy
 from server.request import Request, SamplingParams
 
+NOT_STREAMED = "Ask without 'stream', or at /v1/responses, which streams calls of custom tools."
+
 MAX_IGNORED = 32
 """Names of unknown fields that are reported for one request."""
 
@@ -29,6 +31,7 @@ class DecodedChat:
     """The request, and how its client wants the answer told.
 
     `legacy_functions`: the client spoke of `functions`, so the answer speaks of `function_call`.
+    `custom_tools`: the names of those that are called with text.
     `ignored`: unknown fields, as `store_at` or `messages[].cache_control`; at most `MAX_IGNORED`.
     """
 
@@ -36,6 +39,7 @@ class DecodedChat:
     stream: bool = False
     include_usage: bool = False
     legacy_functions: bool = False
+    custom_tools: frozenset[str] = frozenset()
     include_reasoning: bool = True
     ignored: tuple[str, ...] = ()
 
@@ -70,6 +74,7 @@ def decode_chat(body: ChatRequestBody, *, max_n: int = 16, policy: Policy = DEFA
         stream=body.stream is True,
         include_usage=body.stream_options is not None and body.stream_options.include_usage is True,
         legacy_functions=body.functions is not None,
+        custom_tools=tools.custom,
         include_reasoning=body.include_reasoning is not False,
         ignored=told_ignored(_ignored(body)),
     )
@@ -80,8 +85,16 @@ def _check_together(body: ChatRequestBody, max_n: int) -> None:
         raise refusals.above("n", max_n, body.n)
     if body.stream_options is not None and not body.stream:
         raise refusals.invalid("stream_options", "it is only allowed when 'stream' is true.")
+    _check_custom(body)
     if body.top_logprobs is not None and not body.logprobs:
         raise refusals.invalid("top_logprobs", "it is only allowed when 'logprobs' is true.")
+
+
+def _check_custom(body: ChatRequestBody) -> None:
+    """The chunks of a stream have no form for calls of custom tools."""
+    for index, tool in enumerate(body.tools or ()):
+        if body.stream and tool.type == "custom":
+            raise refusals.unsupported_value(f"tools[{index}].type", "custom", NOT_STREAMED)
 
 
 def _sampling(body: ChatRequestBody) -> SamplingParams:

@@ -13,14 +13,18 @@ from dataclasses import dataclass, field
 
 from server.api import refusals
 from server.api.chat_messages import (
+    AnyCalledTool,
     AssistantMessage,
     AssistantText,
+    CalledCustomTool,
+    CalledFunction,
     ChatMessage,
     FunctionMessage,
     RefusalPart,
     Text,
     ToolMessage,
 )
+from server.api.custom_tools import input_arguments
 from server.errors import ApiError, Code
 from server.request import Message, ToolCall
 
@@ -105,12 +109,21 @@ def _assistant(message: AssistantMessage, index: int, calls: _Calls) -> Message:
 
 
 def _made_calls(message: AssistantMessage, index: int) -> Iterator[ToolCall]:
-    functions = [(tool.id, tool.function) for tool in message.tool_calls or ()]
+    calls = [(tool.id, *_called(tool)) for tool in message.tool_calls or ()]
     if message.function_call is not None:
-        functions.append((None, message.function_call))
-    for number, (call_id, function) in enumerate(functions):
-        arguments = "{}" if function.arguments is None else function.arguments
-        yield ToolCall(call_id or f"call_{index}_{number}", function.name, arguments)
+        calls.append((None, *_called_function(message.function_call)))
+    for number, (call_id, name, arguments) in enumerate(calls):
+        yield ToolCall(call_id or f"call_{index}_{number}", name, arguments)
+
+
+def _called(tool: AnyCalledTool) -> tuple[str, str]:
+    if isinstance(tool, CalledCustomTool):
+        return tool.custom.name, input_arguments(tool.custom.input)
+    return _called_function(tool.function)
+
+
+def _called_function(function: CalledFunction) -> tuple[str, str]:
+    return function.name, "{}" if function.arguments is None else function.arguments
 
 
 def _answered_call(message: ToolMessage, param: str, calls: _Calls) -> ToolCall:

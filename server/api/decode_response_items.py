@@ -6,11 +6,11 @@
 What the assistant said, thought and called in a row is one turn, as the model wrote it.
 """
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from server.api import refusals
+from server.api.custom_tools import input_arguments
 from server.api.decode_messages import PART_SEPARATOR
 from server.api.response_names import spoken_name
 from server.api.responses_items import (
@@ -76,7 +76,7 @@ class _Conversation:
             case FunctionCallItem():
                 self._call(param, item.call_id, spoken_name(item.name, item.namespace), item.arguments)
             case CustomCallItem():
-                arguments = json.dumps({"input": item.input}, ensure_ascii=False)
+                arguments = input_arguments(item.input)
                 self._call(param, item.call_id, spoken_name(item.name, item.namespace), arguments)
             case OutputItem():
                 self._result(param, item)

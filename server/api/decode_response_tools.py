@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from server.api import refusals
+from server.api.custom_tools import input_schema
 from server.api.response_names import ClientTool, ToolKind, ToolNames, spoken_name
 from server.api.responses_request import ResponsePromptBody
 from server.api.responses_tools import (
@@ -24,11 +25,8 @@ from server.api.responses_tools import (
     ResponseToolChoice,
 )
 from server.errors import ApiError
-from server.request import Json, Mode, Schema, ToolChoice, ToolDefinition
-from server.schema.automata.pattern import UnsupportedPattern
-from server.schema.whole import whole_pattern
+from server.request import Mode, Schema, ToolChoice, ToolDefinition
 
-USE_REGEX = "Only 'regex' can be held exactly here: write the grammar as one regular expression."
 HOSTED_ONLY = "It runs on OpenAI's servers. Choose one of the functions, or leave 'tool_choice' out."
 
 
@@ -74,7 +72,9 @@ class _Found:
             case HostedTool():
                 self.skip(param, tool.type)
             case CustomTool():
-                definition = _definition(tool, param, namespace, _input_schema(tool, param), strict=True)
+                form = tool.format if isinstance(tool.format, GrammarInput) else None
+                schema = input_schema(form, f"{param}.format")
+                definition = _definition(tool, param, namespace, schema, strict=True)
                 grammar = replace(definition, schema_key="format.definition")
                 self._put(grammar, ClientTool(ToolKind.CUSTOM, tool.name, namespace))
             case FunctionTool():
@@ -120,24 +120,6 @@ def _definition(
         strict=strict,
         param=param,
     )
-
-
-def _input_schema(tool: CustomTool, param: str) -> Schema:
-    """The arguments of a custom tool, as a function has them. Raises `ApiError` (400) for other grammars."""
-    text: dict[str, Json] = {"type": "string"}
-    if isinstance(tool.format, GrammarInput):
-        if tool.format.syntax == "lark":
-            raise refusals.unsupported_value(f"{param}.format.syntax", "lark", USE_REGEX)
-        try:
-            text["pattern"] = whole_pattern(tool.format.definition)
-        except UnsupportedPattern as fault:
-            raise refusals.invalid(f"{param}.format.definition", f"{fault}.") from fault
-    return {
-        "type": "object",
-        "properties": {"input": text},
-        "required": ["input"],
-        "additionalProperties": False,
-    }
 
 
 def _choice(asked: ResponseToolChoice | None, found: _Found) -> ToolChoice:

@@ -6,7 +6,7 @@
 `functions` and `function_call` are the older spelling of the same, with one call per answer.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from server.api import refusals
@@ -14,24 +14,34 @@ from server.api.chat_request import ChatRequestBody
 from server.api.chat_tools import (
     AllowedTools,
     AllowedToolsChoice,
+    ChatTool,
+    CustomTool,
     FlatAllowedToolsChoice,
     FlatNamedTool,
     FunctionCallBody,
     FunctionDefinition,
+    FunctionTool,
+    GrammarInput,
+    NamedCustomTool,
     NamedTool,
     ToolChoiceBody,
 )
+from server.api.custom_tools import input_schema
 from server.errors import ApiError
 from server.request import Mode, ToolChoice, ToolDefinition
+
+Kinds = Mapping[str, Collection[str]]
+"""The names of the tools, by what a choice calls their type."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatTools:
-    """`parallel`: whether one answer may hold several calls."""
+    """`parallel`: whether one answer may hold several calls. `custom`: those that are called with text."""
 
     tools: tuple[ToolDefinition, ...]
     choice: ToolChoice
     parallel: bool
+    custom: frozenset[str] = frozenset()
 
 
 def decode_tools(body: ChatRequestBody, *, all_strict: bool = False) -> ChatTools:
@@ -45,12 +55,14 @@ def decode_tools(body: ChatRequestBody, *, all_strict: bool = False) -> ChatTool
 def _modern(body: ChatRequestBody) -> ChatTools:
     if body.function_call not in (None, "none") or (body.function_call and body.tools):
         raise _only_with("function_call", "functions")
-    tools = tuple(_tool(tool.function, f"tools[{i}].function") for i, tool in enumerate(body.tools or ()))
-    names = _unique_names(tools)
+    tools = tuple(_any_tool(tool, f"tools[{i}]") for i, tool in enumerate(body.tools or ()))
+    names = frozenset(_unique_names(tools))
+    custom = frozenset(tool.custom.name for tool in body.tools or () if isinstance(tool, CustomTool))
     if body.tool_choice not in (None, "none") and not tools:
         raise _only_with("tool_choice", "tools")
-    choice = _default(tools) if body.tool_choice is None else _choice(body.tool_choice, names)
-    return ChatTools(tools, choice, body.parallel_tool_calls is not False)
+    kinds = {"function": names - custom, "custom": custom}
+    choice = _default(tools) if body.tool_choice is None else _choice(body.tool_choice, kinds)
+    return ChatTools(tools, choice, body.parallel_tool_calls is not False, custom)
 
 
 def _legacy(body: ChatRequestBody, functions: Sequence[FunctionDefinition]) -> ChatTools:
@@ -64,6 +76,21 @@ def _legacy(body: ChatRequestBody, functions: Sequence[FunctionDefinition]) -> C
     names = _unique_names(tools)
     choice = _default(tools) if body.function_call is None else _legacy_choice(body.function_call, names)
     return ChatTools(tools, choice, parallel=False)
+
+
+def _any_tool(tool: ChatTool, param: str) -> ToolDefinition:
+    if isinstance(tool, FunctionTool):
+        return _tool(tool.function, f"{param}.function")
+    custom, path = tool.custom, "format.grammar"
+    grammar = custom.format.grammar if isinstance(custom.format, GrammarInput) else None
+    return ToolDefinition(
+        name=custom.name,
+        description=custom.description or "",
+        parameters=input_schema(grammar, f"{param}.custom.{path}"),
+        strict=True,
+        param=f"{param}.custom",
+        schema_key=f"{path}.definition",
+    )
 
 
 def _tool(function: FunctionDefinition, param: str) -> ToolDefinition:
@@ -92,14 +119,14 @@ def _default(tools: Sequence[ToolDefinition]) -> ToolChoice:
     return ToolChoice(Mode.AUTO if tools else Mode.NONE)
 
 
-def _choice(asked: ToolChoiceBody, names: Collection[str]) -> ToolChoice:
+def _choice(asked: ToolChoiceBody, kinds: Kinds) -> ToolChoice:
     if isinstance(asked, str):
         return ToolChoice(Mode(asked))
     if isinstance(asked, AllowedToolsChoice):
-        return _allowed(asked.allowed_tools, "tool_choice.allowed_tools.tools", names)
+        return _allowed(asked.allowed_tools, "tool_choice.allowed_tools.tools", kinds)
     if isinstance(asked, FlatAllowedToolsChoice):
-        return _allowed(asked, "tool_choice.tools", names)
-    return _named(_name(asked), names, "tool_choice", "tools")
+        return _allowed(asked, "tool_choice.tools", kinds)
+    return _named(_name(asked), kinds[asked.type], "tool_choice", "tools")
 
 
 def _legacy_choice(asked: FunctionCallBody, names: Collection[str]) -> ToolChoice:
@@ -114,18 +141,23 @@ def _named(name: str, names: Collection[str], path: str, among: str) -> ToolChoi
     return ToolChoice(Mode.NAMED, (name,))
 
 
-def _allowed(asked: AllowedTools, path: str, names: Collection[str]) -> ToolChoice:
+def _allowed(asked: AllowedTools, path: str, kinds: Kinds) -> ToolChoice:
     allowed: dict[str, None] = {}
     for i, tool in enumerate(asked.tools):
         name = _name(tool)
-        if name not in names:
+        if name not in kinds[tool.type]:
             raise _not_found(f"{path}[{i}]", name, "tools")
         allowed[name] = None
     return ToolChoice(Mode(asked.mode), tuple(allowed))
 
 
-def _name(tool: NamedTool | FlatNamedTool) -> str:
-    return tool.name if isinstance(tool, FlatNamedTool) else tool.function.name
+def _name(tool: NamedTool | NamedCustomTool | FlatNamedTool) -> str:
+    match tool:
+        case NamedTool():
+            return tool.function.name
+        case NamedCustomTool():
+            return tool.custom.name
+    return tool.name
 
 
 def _not_found(path: str, name: str, among: str) -> ApiError:

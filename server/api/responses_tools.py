@@ -12,6 +12,7 @@ from pydantic import Field, Tag
 
 from server.api.body_types import TAG, AnySchema, Body, by_choice, by_kind, by_member
 from server.api.chat_tools import Name
+from server.api.custom_tools import Definition, Syntax
 from server.request import Json
 
 OWN_KINDS = ("function", "custom", "namespace")
@@ -45,8 +46,8 @@ class PlainInput(Body):
 
 class GrammarInput(Body):
     type: Literal["grammar"]
-    syntax: Literal["regex", "lark"]
-    definition: Annotated[str, Field(min_length=1)]
+    syntax: Syntax
+    definition: Definition
 
 
 class CustomTool(Body):

@@ -67,6 +67,7 @@ COSTS: dict[str, dict[str, Callable[[dict[str, Any]], int]]] = {
         "n": lambda body: 1 + len(body) % 2,
     },
     "/v1/completions": {"max_tokens": lambda _: FEW, "n": lambda body: 1 + len(body) % 2},
+    "/v1/responses/input_tokens": {},
     "/v1/responses": {"max_output_tokens": lambda _: FEW},
     "/v1/messages": {"max_tokens": lambda _: FEW},
     "/v1/messages/count_tokens": {},

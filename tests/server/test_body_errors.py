@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from server.api.body_errors import body_error, client_path, read_body
 from server.api.chat_request import ChatRequestBody
+from server.api.chat_tools import FunctionTool
 from server.errors import ApiError
 
 USER = {"role": "user", "content": "Hi"}
@@ -85,10 +86,10 @@ SENTENCES = {
         "Invalid value: 'xml'. Supported values are: 'text', 'json_object', and 'json_schema'.",
     ),
     "only_one_value": (
-        {"tools": [{"type": "web_search"}]},
+        {"prediction": {"type": "diff", "content": "a"}},
         "invalid_value",
-        "tools[0].type",
-        "Invalid value: 'web_search'. Supported values are: 'function'.",
+        "prediction.type",
+        "Invalid value: 'diff'. Supported values are: 'content'.",
     ),
     "integer_too_small": (
         {"max_tokens": 0},
@@ -290,7 +291,9 @@ def test_nesting_that_schemas_need_is_taken() -> None:
     body = read_body(ChatRequestBody, {"model": "m", "messages": [USER], "tools": [tool]})
 
     assert body.tools is not None
-    assert body.tools[0].function.parameters == deep
+    [read] = body.tools
+    assert isinstance(read, FunctionTool)
+    assert read.function.parameters == deep
 
 
 def test_an_error_can_always_be_encoded() -> None:

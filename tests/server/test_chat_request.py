@@ -149,9 +149,9 @@ REFUSED: dict[str, list[tuple[Any, str, str]]] = {
             "messages[0].tool_calls[0].function.arguments",
         ),
         (
-            [{"role": "assistant", "tool_calls": [{"type": "custom", "custom": {"name": "f", "input": ""}}]}],
-            "unsupported_value",
-            "messages[0].tool_calls[0].type",
+            [{"role": "assistant", "tool_calls": [{"type": "custom", "custom": {"name": "f"}}]}],
+            "missing_required_parameter",
+            "messages[0].tool_calls[0].custom.input",
         ),
         ([{"role": "function", "content": "a"}], "missing_required_parameter", "messages[0].name"),
     ],
@@ -179,7 +179,7 @@ REFUSED: dict[str, list[tuple[Any, str, str]]] = {
             "invalid_type",
             "tools[0].function.parameters",
         ),
-        ([{"type": "custom", "custom": {"name": "f"}}], "unsupported_value", "tools[0].type"),
+        ([{"type": "custom", "custom": {}}], "missing_required_parameter", "tools[0].custom.name"),
         ([{"type": "web_search"}], "invalid_value", "tools[0].type"),
     ],
     "tool_choice": [

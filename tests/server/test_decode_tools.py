@@ -178,15 +178,35 @@ def test_names_of_tools_are_unique() -> None:
     assert "'f' is the name of 'tools[0].function' too" in message
 
 
-def test_custom_tools_are_refused_with_the_way_out() -> None:
-    """A custom tool is not dropped: the message says what to define in its place."""
-    code, param, message = refused(tools=[{"type": "custom", "custom": {"name": "f"}}])
+CUSTOM = {"type": "custom", "custom": {"name": "f"}}
 
-    assert (code, param) == ("unsupported_value", "tools[0].type")
-    assert message == (
-        "Unsupported value: 'tools[0].type' does not support 'custom'. "
-        "Use type 'function', with one parameter that is a string in place of the free text."
-    )
+
+def test_custom_tools_are_functions_of_one_string() -> None:
+    """To the path; a choice names them by their own kind."""
+    decoded = decode(tools=[CUSTOM, tool("g")], tool_choice={"type": "custom", "custom": {"name": "f"}})
+
+    [custom, _] = decoded.tools
+    assert custom.strict
+    assert isinstance(custom.parameters, dict)
+    assert custom.parameters["properties"] == {"input": {"type": "string"}}
+    assert custom.schema_param == "tools[0].custom.format.grammar.definition"
+    assert decoded.choice == ToolChoice(Mode.NAMED, ("f",))
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        {"type": "function", "function": {"name": "f"}},
+        {"type": "custom", "custom": {"name": "g"}},
+        {"type": "custom", "name": "g"},
+    ],
+    ids=str,
+)
+def test_a_choice_of_the_wrong_kind_is_refused(choice: dict[str, Any]) -> None:
+    """A function is not a custom tool, whatever its name."""
+    code, param, _ = refused(tools=[CUSTOM, tool("g")], tool_choice=choice)
+
+    assert (code, param) == ("invalid_value", "tool_choice")
 
 
 @pytest.mark.parametrize(
