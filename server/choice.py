@@ -120,7 +120,8 @@ class Choice:
         outputs = self._context.engine.generate(
             name if number == 1 else f"{name}-{number}",
             attempt.prompt.token_ids,
-            _sampling(attempt.sampling, self._index, number),
+            # The choices of each of several prompts draw as they would if it were the only one.
+            _sampling(attempt.sampling, self._index % attempt.request.n, number),
             attempt.constraint.structural_tag,
         )
         async with aclosing(in_slices(outputs)) as parts:

@@ -88,6 +88,15 @@ async def test_each_prompt_has_its_choices(vocabulary: Vocabulary) -> None:
     assert usage["prompt_tokens"] == sum(map(len, prompts)) // 2
 
 
+async def test_a_seed_means_the_same_for_every_prompt(vocabulary: Vocabulary) -> None:
+    """A prompt among others is gone on with as if it were alone; its choices differ."""
+    async with serving(vocabulary, always(vocabulary, "a")) as server:
+        await post(server, prompt=["One", "Two"], n=2, seed=7)
+        seeds = {(vocabulary.decode(asked.prompt), asked.sampling.seed) for asked in server.engine.asked}
+
+    assert seeds == {("One", 7), ("One", 8), ("Two", 7), ("Two", 8)}
+
+
 async def test_a_stop_sequence_ends_the_text(vocabulary: Vocabulary) -> None:
     """It is not part of it."""
     async with serving(vocabulary, always(vocabulary, " one, two, three")) as server:
