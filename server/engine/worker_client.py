@@ -174,7 +174,7 @@ class WorkerClient:
         """Ask the worker how it is and, if it is new, what it serves."""
         before = self.standing
         try:
-            await self._get("/health")
+            await self._ask_health()
             if before in (Standing.UNKNOWN, Standing.UNFIT):
                 async with asyncio.timeout(TRIAL_SECONDS):
                     await self._admit()
@@ -193,6 +193,15 @@ class WorkerClient:
             self.settled.set()
         if self.standing is not before:
             self._tell()
+
+    async def _ask_health(self) -> None:
+        try:
+            await self._get("/health")
+        except SlowError:
+            raise
+        except WorkerLostError:
+            # A router's health is that of all its workers, while its readiness needs only one of them.
+            await self._get("/readiness")
 
     def _tell(self) -> None:
         if self.standing is Standing.UP:

@@ -98,6 +98,14 @@ async def test_a_worker_that_is_slow_to_answer_is_not_taken_for_a_new_one(
         await until(lambda: client.standing is worker_client.Standing.UP)
 
 
+async def test_a_router_that_has_lost_one_of_its_workers_is_up() -> None:
+    """Its health is that of all, and its readiness that of the best."""
+    async with working([Script(ANSWER)], misses_one=True) as worker, connected(worker) as engine:
+        await engine.check()
+
+        assert tokens(await ask(engine)) == [5, 6, 7, 2]
+
+
 async def test_what_is_no_worker_ends_the_start() -> None:
     """Another program may listen at the address."""
     async with working(name="") as running:

@@ -57,6 +57,8 @@ class Worker:
     """The data of an event in place of the first one."""
     answers: asyncio.Event | None = None
     """If there is one, health is told when it is set."""
+    misses_one: bool = False
+    """Whether it plays a router that has lost one of several workers."""
     card: Any = None
     """What is told of the models, if it is not the truth."""
     server: uvicorn.Server | None = None
@@ -88,7 +90,10 @@ class Worker:
     async def health(self, request: Request) -> Response:
         if self.answers is not None:
             await self.answers.wait()
-        return Response()
+        return Response(status_code=503 if self.misses_one else 200)
+
+    async def readiness(self, request: Request) -> Response:
+        return Response(status_code=200 if self.misses_one else 404)
 
     async def generate(self, request: Request) -> Response:
         body = await request.json()
@@ -173,6 +178,7 @@ async def working(
     app = Starlette(
         routes=[
             Route("/health", worker.health),
+            Route("/readiness", worker.readiness),
             Route("/v1/models", worker.models),
             Route("/version", worker.version),
             Route("/inference/v1/generate", worker.generate, methods=["POST"]),
