@@ -49,6 +49,7 @@ Begin = Callable[[], Awaitable[FirstEngine]]
 async def start(settings: Settings, located: Located, metrics: Metrics, *, report: Say) -> Context:
     """Load everything. Raises `SettingsError` for a setting that is wrong, else `CommandError`."""
     tracing = begin_tracing(settings)
+    responses = open_store(settings)
     begin = await asyncio.to_thread(engine_starter, settings, located, metrics)
     with progress("Loading the tokenizer", report):
         vocabulary = await asyncio.to_thread(load_vocabulary, located.model)
@@ -96,7 +97,7 @@ async def start(settings: Settings, located: Located, metrics: Metrics, *, repor
         admission=admission_of(settings, metrics),
         model_names=settings.model_names,
         created=int(time.time()),
-        responses=open_store(settings),
+        responses=responses,
         tracing=tracing,
     )
 

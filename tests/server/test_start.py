@@ -21,6 +21,7 @@ from server.start import (
     load_vocabulary,
     not_installed,
     read_engine_args,
+    start,
     warm_up,
 )
 from server.terminal import CommandError
@@ -125,3 +126,17 @@ async def test_an_engine_that_cannot_generate_is_told_at_start() -> None:
 
     with pytest.raises(CommandError, match="cannot generate: no kernel"):
         await warm_up(engine, [7], warm_up_tag(SchemaPlanner()))
+
+
+async def test_a_store_that_cannot_be_used_is_told_before_anything_is_loaded(tmp_path: Path) -> None:
+    """Nobody waits for a model to learn of a mistyped path."""
+    (tmp_path / "file").touch()
+    settings = Settings(response_store=str(tmp_path / "file" / "responses.sqlite"))
+    metrics = Metrics(families=("hermes",))
+    told: list[str] = []
+
+    with pytest.raises(SettingsError, match="--response-store"):
+        await start(settings, Located("no such model", None, None), metrics, report=told.append)
+
+    metrics.close()
+    assert told == []
