@@ -25,7 +25,7 @@ SHUT_DOWN = "abort"
 """The finish reason of what a worker gave up by itself, being stopped. We abort by closing the stream."""
 
 MOST_LOGPROBS = 20
-"""What a worker tells unless its `--max-logprobs` is higher."""
+"""More are refused, unless a worker's `--max-logprobs` is higher, which we are not told."""
 IMPOSSIBLE = -9999.0
 """What stands on the wire for the logprob of a token that the mask forbids."""
 MOST_MESSAGE = 500

@@ -16,14 +16,12 @@ from server.engine.core import SeamError
 from server.engine.environment import prepare_environment
 from server.engine.protocol import EngineError
 from server.engine.vllm import OPTIONS, cpu_options, fitting, reason_of
-from server.engine.wire import MOST_LOGPROBS
 
 log = logging.getLogger(__name__)
 
 FLAGS: Mapping[str, Any] = {
     "enable_scale_out": True,  # the API of token ids
     "enable_prompt_tokens_details": True,  # what the prefix cache paid for
-    "max_logprobs": MOST_LOGPROBS + 1,  # the token that was drawn takes a place among its alternatives
 }
 """What front ends need of a worker."""
 

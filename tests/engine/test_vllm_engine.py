@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import re
+import uuid
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -121,7 +122,8 @@ async def test_the_structural_tag_holds_at_high_temperature(running: RunningEngi
 
 async def test_a_seed_is_repeatable_and_another_differs(running: RunningEngine) -> None:
     """The same seed gives the same tokens whether the prompt is read or taken from the prefix cache."""
-    prompt = running.prompt("Write about the sea. " + "Waves and wind. " * 60)
+    # A name of its own, as a worker may have the same prompt from another run.
+    prompt = running.prompt(f"Write about the sea {uuid.uuid4()}. " + "Waves and wind. " * 60)
     answers = [
         await collect(running, prompt, SamplingParams(temperature=1, seed=seed, max_tokens=30))
         for seed in (7, 7, 8)

@@ -21,7 +21,6 @@ def test_a_worker_has_what_front_ends_need() -> None:
     assert parsed.model == "org/model"
     assert parsed.enable_scale_out
     assert parsed.enable_prompt_tokens_details
-    assert parsed.max_logprobs == 21
     assert parsed.structured_outputs_config.backend == "xgrammar"
 
 
