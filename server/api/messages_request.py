@@ -211,7 +211,8 @@ class PromptBody(RequestBody):
     # Refused, because to ignore them would change what the answer is.
     container: Annotated[None, unsupported_parameter("This server runs no code. Leave it out.")] = None
     mcp_servers: Annotated[
-        None, unsupported_parameter("This server calls no tools. Connect the client, and send its tools.")
+        list[Any] | None,
+        unsupported_parameter("This server calls no tools. Connect the client, and send its tools.", []),
     ] = None
     output_format: Annotated[None, unsupported_parameter("Send it as 'output_config.format'.")] = None
 

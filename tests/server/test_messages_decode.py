@@ -122,7 +122,7 @@ def test_tools_of_anthropics_own_are_left_out() -> None:
 
 def test_empty_lists_are_none() -> None:
     """Clients of Anthropic's send them."""
-    request = decoded(tools=[], stop_sequences=[]).request
+    request = decoded(tools=[], stop_sequences=[], mcp_servers=[]).request
 
     assert (request.tools, request.stop, request.choice) == ((), (), ToolChoice(Mode.NONE))
 
