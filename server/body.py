@@ -8,11 +8,13 @@ POST … Content-Type: text/plain, {…}     → as if it had said application/j
 import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server.errors import ApiError, Code
+from server.time_limit import current_limit
 
 JSON_TYPE = (b"content-type", b"application/json")
 
@@ -50,7 +52,7 @@ class ReadBody:
             return
         try:
             async with asyncio.timeout(self._seconds):
-                body = await self._read(scope, receive)
+                body = await current_limit().wait(partial(self._read, scope, receive))
         except TimeoutError:
             raise self._too_slow() from None
         if body is None:

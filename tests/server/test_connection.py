@@ -172,6 +172,18 @@ async def test_a_body_that_comes_byte_by_byte_is_not_waited_for(server: Server) 
     assert server.metric("strictcall_requests_total", api="chat", status="408") == 1
 
 
+async def test_the_time_of_a_request_counts_while_its_body_comes(server: Server) -> None:
+    """What the client gave it, or a server that stops, does not wait for the rest."""
+    head = b"POST /v1/chat/completions HTTP/1.1\r\nx-request-timeout: 0.2\r\ncontent-length: 100\r\n\r\n"
+    async with listening(server) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(head + b"{")
+        status = await asyncio.wait_for(reader.readline(), SECONDS)
+        writer.close()
+
+    assert b" 504 " in status
+
+
 ASKED = b"GET /ready HTTP/1.1\r\nhost: x\r\n\r\n"
 
 
