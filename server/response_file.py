@@ -55,6 +55,7 @@ class FileStore:
         """Open the file, or make it. Raises `StoreError` if that is not possible."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch(mode=0o600)  # it has what users wrote; the files beside it follow
             connection = sqlite3.connect(
                 path, timeout=WAIT_SECONDS, check_same_thread=False, isolation_level=None
             )

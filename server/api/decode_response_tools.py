@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from server.api import refusals
 from server.api.custom_tools import input_schema
+from server.api.decode import for_log
 from server.api.response_names import ClientTool, ToolKind, ToolNames, spoken_name
 from server.api.responses_request import ResponsePromptBody
 from server.api.responses_tools import (
@@ -83,9 +84,8 @@ class _Found:
                 self._put(definition, ClientTool(ToolKind.FUNCTION, tool.name, namespace))
 
     def skip(self, param: str, kind: str) -> None:
-        shown = refusals.cut(kind, refusals.MAX_VALUE)
         self.warnings.append(
-            f"{param}: '{shown}' runs on OpenAI's servers and not here; the model is not told of it."
+            f"{param}: '{for_log(kind)}' runs on OpenAI's servers and not here; the model is not told of it."
         )
 
     def named(self, asked: NamedTool, param: str) -> str:

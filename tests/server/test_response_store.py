@@ -151,6 +151,21 @@ async def test_two_servers_agree_over_one_file(tmp_path: Path) -> None:
     await other.close()
 
 
+def modes(folder: Path) -> dict[str, int]:
+    """The files of a folder, and who may read and write them."""
+    return {path.name: path.stat().st_mode & 0o777 for path in folder.iterdir()}
+
+
+async def test_a_file_is_for_its_owner_only(tmp_path: Path) -> None:
+    """It has what users wrote, and so have the files that SQLite puts beside it."""
+    store = FileStore.open(tmp_path / "responses.sqlite", BOUNDS)
+    await store.put("a", "", b"1")
+
+    found = modes(tmp_path)
+    await store.close()
+    assert found == dict.fromkeys(("responses.sqlite", "responses.sqlite-shm", "responses.sqlite-wal"), 0o600)
+
+
 async def test_a_file_outlives_its_server(tmp_path: Path) -> None:
     """A restart forgets nothing."""
     path = tmp_path / "responses.sqlite"

@@ -231,6 +231,21 @@ async def test_hosted_tools_are_skipped_with_a_warning(
     assert alone["status"] == "completed"
 
 
+async def test_a_warning_is_one_line_of_the_log(
+    vocabulary: Vocabulary, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whatever a client calls the tool that is skipped."""
+    tool = {"type": "mcp_\n2026-01-01 ERROR made up" + "x" * 500}
+    with caplog.at_level("WARNING"):
+        async with serving(vocabulary, ["Hi."]) as server:
+            response = await post(server, tools=[tool])
+
+    [record] = caplog.records
+    assert response.status_code == 200
+    assert record.getMessage().isprintable()
+    assert len(record.getMessage()) < 200
+
+
 @pytest.mark.parametrize(
     ("choice", "param"),
     [
