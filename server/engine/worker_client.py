@@ -172,7 +172,7 @@ class WorkerClient:
 
     async def look(self) -> None:
         """Ask the worker how it is and, if it is new, what it serves."""
-        before = self.standing
+        before, trouble = self.standing, self.trouble
         try:
             await self._ask_health()
             if before in (Standing.UNKNOWN, Standing.UNFIT):
@@ -191,7 +191,7 @@ class WorkerClient:
             self.standing = Standing.UP
         if self.standing in (Standing.UP, Standing.UNFIT):
             self.settled.set()
-        if self.standing is not before:
+        if self.standing is not before or (self.standing is not Standing.UP and self.trouble != trouble):
             self._tell()
 
     async def _ask_health(self) -> None:

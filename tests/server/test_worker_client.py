@@ -98,6 +98,17 @@ async def test_a_worker_that_is_slow_to_answer_is_not_taken_for_a_new_one(
         await until(lambda: client.standing is worker_client.Standing.UP)
 
 
+async def test_why_a_worker_is_waited_for_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    """Whoever waits ten minutes for a wrong address should not have to guess."""
+    starting = asyncio.create_task(connect_to([f"http://127.0.0.1:{free_port()}"]))
+    await asyncio.sleep(0.5)
+    starting.cancel()
+    await asyncio.gather(starting, return_exceptions=True)
+
+    [line] = [record.getMessage() for record in caplog.records if record.name == worker_client.__name__]
+    assert "is not used: All connection attempts failed" in line
+
+
 async def test_a_router_that_has_lost_one_of_its_workers_is_up() -> None:
     """Its health is that of all, and its readiness that of the best."""
     async with working([Script(ANSWER)], misses_one=True) as worker, connected(worker) as engine:
