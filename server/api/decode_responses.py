@@ -17,7 +17,7 @@ from server.api.chat_request import JsonObjectFormat
 from server.api.decode import told_ignored
 from server.api.decode_policy import decode_policy
 from server.api.decode_response_items import Placed, decode_items, placed
-from server.api.decode_response_tools import decode_response_tools
+from server.api.decode_response_tools import ResponseTools, decode_response_tools
 from server.api.response_echo import echo
 from server.api.responses_encode import ResponseShape
 from server.api.responses_items import InputItem, MessageItem
@@ -58,29 +58,18 @@ def decode_response(
     """
     if body.stream_options is not None and not body.stream:
         raise refusals.invalid("stream_options", "it is only allowed when 'stream' is true.")
-    policy = decode_policy(body.strictcall, policy)
-    tools = decode_response_tools(body, all_strict=policy.strict_tools)
     items = items_of(body) if input_items is None else tuple(input_items)
-    request_id = f"resp_{uuid.uuid4().hex}"
     include = frozenset(body.include or ())
-    request = Request(
-        id=request_id,
-        api="responses",
-        model=body.model,
-        messages=decode_prompt(body, items, history),
-        tools=tools.tools,
-        choice=tools.choice,
+    asked, tools = _prompt_request(body, items, history, policy)
+    request = replace(
+        asked,
         parallel=body.parallel_tool_calls is not False,
-        answer_format=_format(body),
         sampling=_sampling(body, wants_logprobs=LOGPROBS in include),
-        reasoning_effort=body.reasoning.effort if body.reasoning is not None else None,
-        template_arguments=body.chat_template_kwargs or {},
-        policy=policy,
     )
     return DecodedResponse(
         request=request,
         shape=ResponseShape(
-            id=request_id,
+            id=request.id,
             created=int(time.time()),
             echo=echo(body, stored=stores and body.store is not False),
             names=tools.names,
@@ -102,19 +91,29 @@ def decode_counted(
     policy: Policy = DEFAULT_POLICY,
 ) -> Request:
     """Decode what the prompt is made of alone."""
+    request, _ = _prompt_request(body, input_items, history, policy)
+    return request
+
+
+def _prompt_request(
+    body: ResponsePromptBody, items: Sequence[InputItem], history: Sequence[InputItem], policy: Policy
+) -> tuple[Request, ResponseTools]:
+    """The request as far as its prompt goes, and its tools as its client knows them."""
     policy = decode_policy(body.strictcall, policy)
     tools = decode_response_tools(body, all_strict=policy.strict_tools)
-    return Request(
+    request = Request(
         id=f"resp_{uuid.uuid4().hex}",
         api="responses",
         model=body.model,
-        messages=decode_prompt(body, input_items, history),
+        messages=decode_prompt(body, items, history),
         tools=tools.tools,
         choice=tools.choice,
+        answer_format=_format(body),
         reasoning_effort=body.reasoning.effort if body.reasoning is not None else None,
         template_arguments=body.chat_template_kwargs or {},
         policy=policy,
     )
+    return request, tools
 
 
 def items_of(body: ResponsePromptBody) -> tuple[InputItem, ...]:
@@ -145,7 +144,7 @@ def _no_items() -> ApiError:
     )
 
 
-def _format(body: ResponseRequestBody) -> AnswerFormat:
+def _format(body: ResponsePromptBody) -> AnswerFormat:
     asked = body.text.format if body.text is not None else None
     if isinstance(asked, FlatJsonSchemaFormat):
         return JsonSchema(
