@@ -13,10 +13,10 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from server.api.body_types import Ignored, Unsupported
-from server.api.chat_request import ChatRequestBody
-from server.api.completions_request import CompletionsRequestBody
-from server.api.messages_request import MessagesRequestBody
-from server.api.responses_request import ResponseRequestBody
+from server.api.chat.request import ChatRequestBody
+from server.api.completions.request import CompletionsRequestBody
+from server.api.messages.request import MessagesRequestBody
+from server.api.responses.request import ResponseRequestBody
 
 SURFACES: Mapping[str, type[BaseModel]] = {
     "chat": ChatRequestBody,

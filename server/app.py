@@ -18,8 +18,12 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 
-from server.api import chat, completions, messages, models, ops, responses, tokens
+from server.api import models, ops, tokens
+from server.api.chat import routes as chat
+from server.api.completions import routes as completions
 from server.api.error_body import ERROR_RESPONSES
+from server.api.messages import routes as messages
+from server.api.responses import routes as responses
 from server.auth import RequireKey
 from server.body import ReadBody
 from server.boundary import Boundary
@@ -32,7 +36,7 @@ BEARER = HTTPBearer(auto_error=False, description="One of the keys the server wa
 """Only describes: `RequireKey` checks."""
 
 ROUTERS = (chat.router, completions.router, responses.router, messages.router, models.router, tokens.router)
-"""One line for each module of `server.api`."""
+"""Those of each surface, in the order of the API description."""
 
 EXPOSED_HEADERS = (
     "x-request-id",

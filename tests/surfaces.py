@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from server.api.messages_encode import input_of
+from server.api.messages.encode import input_of
 from tests.message_events import fold_message, message_events
 from tests.response_events import response_of
 from tests.server.scripted import Told, chunks, fold, told

@@ -7,7 +7,7 @@
 from dataclasses import replace
 
 from server.api import refusals
-from server.api.chat_request import StrictcallOptions
+from server.api.chat.request import StrictcallOptions
 from server.policy import OnViolation, Policy, UnsupportedKeywords
 
 

@@ -13,8 +13,8 @@ from pydantic import BaseModel, Discriminator, Field, Tag
 
 from server.api import refusals
 from server.api.body_types import RequestBody
-from server.api.chat_request import ChatRequestBody
-from server.api.decode import decode_chat
+from server.api.chat.decode import decode_chat
+from server.api.chat.request import ChatRequestBody
 from server.api.models import find_model
 from server.context import Context, context_of
 from server.render import render

@@ -12,8 +12,8 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
 from server.api.body_errors import body_error, client_path, read_body
-from server.api.chat_request import ChatRequestBody
-from server.api.chat_tools import FunctionTool
+from server.api.chat.request import ChatRequestBody
+from server.api.chat.tools import FunctionTool
 from server.errors import ApiError
 
 USER = {"role": "user", "content": "Hi"}

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from parsers.events import CallArguments, CallBegin, CallEnd, Content, Event, Reasoning
-from server.api.chat_encode import ChatResponse, ChatShape, ChatStream
+from server.api.chat.encode import ChatResponse, ChatShape, ChatStream
 from server.errors import ApiError, Code
 from server.observe import Usage
 from server.sequence import FinishReason, Step

@@ -6,8 +6,8 @@ import pytest
 from openai.types.chat import ChatCompletionMessage
 
 from server.api.body_errors import read_body
-from server.api.chat_request import ChatRequestBody
-from server.api.decode_messages import decode_messages
+from server.api.chat.decode_messages import decode_messages
+from server.api.chat.request import ChatRequestBody
 from server.errors import ApiError
 from server.request import Message, ToolCall
 

@@ -6,7 +6,7 @@ import jsonschema_rs
 import pytest
 
 from server.api.body_errors import read_body
-from server.api.chat_request import EXAMPLES, ChatRequestBody
+from server.api.chat.request import EXAMPLES, ChatRequestBody
 from server.errors import ApiError
 
 USER = {"role": "user", "content": "Hi"}

@@ -6,7 +6,7 @@ import httpx2
 import openai
 import pytest
 
-from server.api.completions_response import CompletionBody
+from server.api.completions.response import CompletionBody
 from server.engine.protocol import EngineError, Finish, TokenLogprob
 from server.engine.scripted import Script
 from server.settings import Settings

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from server.api.body_errors import read_body
-from server.api.chat_request import ChatRequestBody
-from server.api.decode import DecodedChat, decode_chat
+from server.api.chat.decode import DecodedChat, decode_chat
+from server.api.chat.request import ChatRequestBody
 from server.errors import ApiError
 
 TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}

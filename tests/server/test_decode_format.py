@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from server.api.body_errors import read_body
-from server.api.chat_request import ChatRequestBody
-from server.api.decode_format import decode_format
+from server.api.chat.decode_format import decode_format
+from server.api.chat.request import ChatRequestBody
 from server.errors import ApiError
 from server.request import AnswerFormat, FreeText, Grammar, JsonObject, JsonSchema, Matching, OneOf, Tagged
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from server.api.chat_request import StrictcallOptions
+from server.api.chat.request import StrictcallOptions
 from server.api.decode_policy import decode_policy
 from server.errors import ApiError
 from server.policy import OnViolation, Policy, UnsupportedKeywords

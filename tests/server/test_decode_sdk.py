@@ -13,8 +13,8 @@ from openai import BadRequestError, OpenAI, pydantic_function_tool
 from pydantic import BaseModel
 
 from server.api.body_errors import read_body
-from server.api.chat_request import ChatRequestBody
-from server.api.decode import decode_chat
+from server.api.chat.decode import decode_chat
+from server.api.chat.request import ChatRequestBody
 from server.request import JsonSchema
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from server.api.body_errors import read_body
-from server.api.chat_request import ChatRequestBody
-from server.api.decode import decode_chat
+from server.api.chat.decode import decode_chat
+from server.api.chat.request import ChatRequestBody
 from server.errors import ApiError
 from server.request import JsonSchema, Mode, Request, ToolChoice, ToolDefinition
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from server.api.messages_encode import LARGEST, UNREADABLE, input_of
-from server.api.messages_response import MessageBody
+from server.api.messages.encode import LARGEST, UNREADABLE, input_of
+from server.api.messages.response import MessageBody
 from server.engine.protocol import EngineError, Finish
 from server.engine.scripted import Script
 from server.settings import NamedFinish, Settings

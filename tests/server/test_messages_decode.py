@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from server.api.body_errors import read_body
-from server.api.messages_decode import DecodedMessage, decode_message
-from server.api.messages_request import MessagesRequestBody
+from server.api.messages.decode import DecodedMessage, decode_message
+from server.api.messages.request import MessagesRequestBody
 from server.errors import ApiError, Code
 from server.request import Message, Mode, ToolCall, ToolChoice
 from server.vocabulary import Vocabulary

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.api.body_errors import read_body
-from server.api.decode_response_items import decode_items, placed
-from server.api.responses_items import ItemList
-from server.api.sealed import sealed, unsealed
+from server.api.responses.decode_items import decode_items, placed
+from server.api.responses.items import ItemList
+from server.api.responses.sealed import sealed, unsealed
 from server.errors import ApiError
 from server.request import Message, ToolCall
 

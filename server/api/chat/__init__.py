@@ -1,0 +1,1 @@
+"""`/v1/chat/completions`: a decoder into the internal request and encoders of the path's steps."""
