@@ -28,6 +28,7 @@ from vllm.v1.structured_output.backend_xgrammar import XgrammarBackend
 from xgrammar import GrammarCompiler
 
 from server.engine.pace import Pace
+from server.engine.parent import end_with_parent
 from server.metrics import EngineMetrics
 
 TESTED_VERSIONS = "vllm 0.32.0 and xgrammar 0.2.8"
@@ -86,6 +87,7 @@ class TimedMasks:
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.engine_metrics = EngineMetrics()
+        end_with_parent()
         install_backend(self.structured_output_manager, self.vllm_config, self.engine_metrics)
 
     def get_grammar_bitmask(self, scheduler_output: SchedulerOutput) -> GrammarOutput | None:
