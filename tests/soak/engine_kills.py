@@ -85,11 +85,13 @@ def verdict(status: int, text: str, *, streamed: bool) -> str:
         return f"status {status}"
     if not streamed:
         return "answer" if json.loads(text)["choices"][0]["finish_reason"] else "unfinished"
-    events = [line.removeprefix("data: ") for line in text.splitlines() if line.startswith("data: ")]
-    if events and events[-1] == "[DONE]":
-        return "answer"
-    last = json.loads(events[-1]) if events else {}
-    return "typed error" if last.get("error", {}).get("code") else "broken stream"
+    lines = [line.removeprefix("data: ") for line in text.splitlines() if line.startswith("data: ")]
+    events = [json.loads(line) for line in lines if line != "[DONE]"]
+    # An error too is followed by the end of the stream.
+    if events and "error" in events[-1]:
+        return "typed error" if events[-1]["error"]["code"] else "error without a code"
+    finished = any(choice["finish_reason"] for event in events for choice in event["choices"])
+    return "answer" if finished and lines[-1] == "[DONE]" else "broken stream"
 
 
 async def ask(client: httpx2.AsyncClient, run: Run, number: int) -> None:
