@@ -29,6 +29,11 @@ BESIDE: dict[str, Any] = {
     "stream_options": {"include_usage": True},
 }
 """A stream that cannot end before its budget."""
+LONG_PROMPTS = range(5_000, 30_000)
+"""Bytes of requests whose tools make prompts of thousands of tokens, each of which takes a minute to read.
+
+Their schemas are sent as answer formats too, and `benchmarks/hostile.py` sends all. Longer ones are refused.
+"""
 GROUPS = 20
 """All requests in so many tests: one after the other in a group, each beside the stream."""
 
@@ -99,12 +104,16 @@ async def test_whatever_is_asked_is_answered_and_no_stream_breaks(
 ) -> None:
     """200, or 4xx that names the field; the stream beside it goes on, to its last token; the engine lives."""
     faults = {}
-    for row in rows()[group::GROUPS]:
+    for row in asked()[group::GROUPS]:
         faults[row.name] = fault_of(await ask(server, row))
         await beside.goes_on()
     await running.engine.check()
 
     assert {name: fault for name, fault in faults.items() if fault} == {}
+
+
+def asked() -> list[Row]:
+    return [row for row in rows() if not (row.name.endswith(", tool") and len(row.content) in LONG_PROMPTS)]
 
 
 async def ask(server: RunningServer, row: Row) -> httpx2.Response:
