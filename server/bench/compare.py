@@ -45,13 +45,18 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to measure. Each round sends `requests` for each stream, `at_least` in all."""
+    """What to measure. Each round sends `requests` for each stream, `at_least` in all.
+
+    For `rest` seconds before a round nothing is asked: an engine of vLLM keeps a processor busy for a second
+    after its last step, which whoever is measured next would pay for.
+    """
 
     workloads: Sequence[str]
     concurrencies: Sequence[int]
     rounds: int = 3
     requests: int = 2
     at_least: int = 4
+    rest: float = 1.5
 
     def count(self, concurrency: int) -> int:
         return max(self.at_least, self.requests * concurrency)
@@ -100,6 +105,7 @@ async def compare(endpoints: Sequence[Endpoint], plan: Plan) -> AsyncIterator[Su
             await load(endpoint, workload, concurrency, concurrency)
         for number in range(plan.rounds):
             for endpoint in endpoints if number % 2 == 0 else reversed(endpoints):
+                await asyncio.sleep(plan.rest)
                 done = await load(endpoint, workload, concurrency, plan.count(concurrency))
                 rounds[endpoint.name].append(done)
         for endpoint in endpoints:

@@ -3,7 +3,7 @@
 import pytest
 
 from server.bench.client import Timing
-from server.bench.compare import Plan, Round, median, percentile, summarize
+from server.bench.compare import Endpoint, Plan, Round, compare, median, percentile, summarize
 from server.bench.steps import steps_in
 from server.bench.table import as_json, ratios, table
 from server.bench.workloads import WORKLOADS
@@ -90,6 +90,28 @@ def test_a_round_has_enough_requests_for_every_stream() -> None:
     plan = Plan(("chat",), (1, 8), requests=2, at_least=4)
 
     assert [plan.count(1), plan.count(8)] == [4, 16]
+
+
+async def test_nothing_is_asked_before_each_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or an endpoint would be measured while the engine of the other is still looking for work."""
+    done: list[str] = []
+
+    async def sleep(seconds: float) -> None:
+        done.append(f"rest {seconds}")
+
+    async def load(endpoint: Endpoint, _workload: str, _concurrency: int, _count: int) -> Round:
+        done.append(endpoint.name)
+        return Round((), (), 1.0, None, None)
+
+    monkeypatch.setattr("server.bench.compare.asyncio.sleep", sleep)
+    monkeypatch.setattr("server.bench.compare.load", load)
+    endpoints = [Endpoint(name, "http://127.0.0.1:1/v1", "m") for name in ("ours", "theirs")]
+    plan = Plan(("chat",), (1,), rounds=2, rest=2.0)
+    rows = [row async for row in compare(endpoints, plan)]
+
+    assert len(rows) == 2
+    measured = done[2:]  # behind the requests that warm up
+    assert measured == ["rest 2.0", "ours", "rest 2.0", "theirs", "rest 2.0", "theirs", "rest 2.0", "ours"]
 
 
 def test_two_endpoints_are_set_against_each_other() -> None:
