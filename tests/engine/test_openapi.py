@@ -38,7 +38,7 @@ OPERATIONS = {
     "DELETE /v1/responses/{response_id}": 10,
     "POST /v1/responses/{response_id}/cancel": 10,
     "GET /v1/responses/{response_id}/input_items": 20,
-    "POST /v1/responses/input_tokens": 30,
+    "POST /v1/responses/input_tokens": 100,
     "POST /tokenize": 30,
     "POST /detokenize": 30,
 }
