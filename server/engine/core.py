@@ -33,6 +33,9 @@ from server.metrics import EngineMetrics
 
 TESTED_VERSIONS = "vllm 0.32.0 and xgrammar 0.2.8"
 
+FAR = 1024
+"""From here on in a prompt its tokens cost so much more that steps have to read fewer of them."""
+
 COMPILER_NICENESS = 10
 """By how much the compiler's threads are nicer than the engine."""
 
@@ -129,19 +132,22 @@ class PacedPrompts:
         return scheduled
 
     def _share_out(self) -> int | None:
-        """Set how much the next step may read; None where it is as much as vLLM would."""
+        """Set how much the next step may read; None where its time tells nothing about long prompts."""
         pace = self._pace
         if not pace.tokens or sum(self.get_request_counts()) < 2:  # type: ignore[attr-defined]
             self.max_num_scheduled_tokens = self._most
             return None
         readers = [each for each in self.running if each.num_tokens - each.num_computed_tokens > 1]
         writers = [each for each in self.running if each.num_tokens - each.num_computed_tokens <= 1]
-        share = self.scheduler_config.long_prefill_token_threshold = pace.share(len(readers))
+        # Short prompts cost what they cost; to cut them smaller would only add steps.
+        far = any(each.num_computed_tokens >= FAR for each in readers)
+        tokens = pace.tokens if far else pace.most
+        share = self.scheduler_config.long_prefill_token_threshold = pace.share(tokens, len(readers))
         # Who writes has a place in the step, whatever those before it read.
         writing = sum(each.num_tokens_with_spec - each.num_computed_tokens for each in writers)
-        reading = max(pace.tokens, share * len(readers))
+        reading = max(tokens, share * len(readers))
         self.max_num_scheduled_tokens = min(self._most, writing + reading)
-        return self.max_num_scheduled_tokens
+        return self.max_num_scheduled_tokens if far else None
 
     def update_from_output(self, *args: Any, **kwargs: Any) -> Any:
         if self._began is not None:

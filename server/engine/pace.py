@@ -2,7 +2,7 @@
 
 pace = Pace(most=128)
 pace.tokens             # 128: of all prompts together
-pace.share(2)           # 64: of each, where two are being read
+pace.share(128, 2)      # 64: of each, where two are being read
 pace.took(0.8)          # a step that read all of it took .8 seconds, where it should take .2
 pace.tokens             # 32
 
@@ -33,9 +33,9 @@ class Pace:
     def __post_init__(self) -> None:
         self.tokens = self.most
 
-    def share(self, prompts: int) -> int:
-        """Tokens of each prompt, where so many are being read."""
-        return max(min(LEAST, self.most), self.tokens // max(1, prompts))
+    def share(self, tokens: int, prompts: int) -> int:
+        """Tokens of each prompt, where so many are being read in a step."""
+        return max(min(LEAST, self.most), tokens // max(1, prompts))
 
     def took(self, seconds: float) -> None:
         """Learn how long a step took that read all it might."""

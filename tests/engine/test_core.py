@@ -87,7 +87,8 @@ class PacedSteps(PacedPrompts, Steps):
 
 
 WRITER = sequence(40, computed=39)
-READER = sequence(5_000, computed=600)
+READER = sequence(5_000, computed=2_000)
+BEGINNER = sequence(5_000, computed=600)
 
 
 @pytest.mark.parametrize(
@@ -117,12 +118,16 @@ def test_a_step_has_room_for_all_who_write_and_some_of_the_prompts(
 
 @pytest.mark.parametrize(
     ("running", "room"),
-    [pytest.param([WRITER], 4096, id="alone"), pytest.param([WRITER, READER], 33, id="a long prompt")],
+    [
+        pytest.param([WRITER], 4096, id="alone"),
+        pytest.param([WRITER, BEGINNER], 129, id="a prompt's beginning"),
+        pytest.param([WRITER, READER], 33, id="far in a long prompt"),
+    ],
 )
 def test_only_steps_that_read_all_they_may_tell_how_much_that_is(
     running: list[SimpleNamespace], room: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A step that took 900 seconds makes the next one shorter, unless it was for one request alone."""
+    """A step that took 900 seconds makes the next one shorter, if it read on far in a prompt."""
     clock = iter([100.0, 1_000.0, 1_001.0])
     monkeypatch.setattr("server.engine.core.time", SimpleNamespace(perf_counter=lambda: next(clock)))
     steps = PacedSteps(running, 0)

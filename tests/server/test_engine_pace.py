@@ -48,7 +48,7 @@ def test_the_next_piece_follows_the_last_step(took: float, piece: int) -> None:
 @pytest.mark.parametrize(("prompts", "share"), [(0, 128), (1, 128), (3, 42), (100, LEAST)])
 def test_prompts_share_what_a_step_reads(prompts: int, share: int) -> None:
     """So a short prompt does not wait until a long one is read, and none stands still."""
-    assert Pace(most=128).share(prompts) == share
+    assert Pace(most=128).share(128, prompts) == share
 
 
 def test_pieces_grow_again_step_by_step() -> None:
