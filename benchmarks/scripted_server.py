@@ -31,10 +31,10 @@ from server.default_model import prepare
 from server.engine.protocol import Output
 from server.engine.scripted import Asked, Script, ScriptedEngine
 from server.family import marker_tokens
+from server.memory import set_heap_aside
 from server.metrics import Metrics
 from server.request import SamplingParams
 from server.schema.plan import SchemaPlanner
-from server.serving import set_heap_aside
 from server.settings import Settings, default_cache
 from server.template import choose_template
 from server.vocabulary import Vocabulary
