@@ -11,7 +11,6 @@ Leaving `steps()` early, as a client that goes away makes it do, aborts the requ
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from functools import partial
 
 from server.attempt import Attempt, make_prompt, plan_attempt
 from server.check import check
@@ -90,8 +89,11 @@ class Answer:
         """
         try:
             async with aclosing(merge([choice.steps() for choice in self._choices])) as steps:
-                following = partial(anext, steps, None)
-                while (step := await self._limit.wait(following)) is not None:
+                while True:
+                    try:
+                        step = await self._limit.wait(steps.__anext__)
+                    except StopAsyncIteration:
+                        break
                     yield step
         finally:
             self._observer.used(self.usage)

@@ -98,23 +98,18 @@ class Choice:
         """Run one attempt after the other until one is not rejected."""
         while True:
             written, reader = Written(), self._readers[-1]
-            async with aclosing(self._run(reader)) as steps:
-                async for step in steps:
-                    written.add(step.events)
-                    yield step
+            with stage("generate") as generating:
+                async with aclosing(self._run(reader, generating)) as steps:
+                    async for step in steps:
+                        written.add(step.events)
+                        yield step
+                generating.says(gen_ai__usage__output_tokens=reader.tokens.completion)
             if reader.rejected is None:
                 return
             await self._try_again(written, reader.rejected)
 
-    async def _run(self, reader: SequenceReader) -> AsyncGenerator[Step, None]:
+    async def _run(self, reader: SequenceReader, generating: Stage) -> AsyncGenerator[Step, None]:
         """One attempt, from the engine's first token to its end, or to where it is rejected."""
-        with stage("generate") as generating:
-            async with aclosing(self._read(reader, generating)) as steps:
-                async for step in steps:
-                    yield step
-            generating.says(gen_ai__usage__output_tokens=reader.tokens.completion)
-
-    async def _read(self, reader: SequenceReader, generating: Stage) -> AsyncGenerator[Step, None]:
         attempt, number = self._attempt, len(self._readers)
         name = f"{attempt.request.id}-{self._index}"
         outputs = self._context.engine.generate(

@@ -105,7 +105,7 @@ def stage(name: str) -> Iterator[Stage]:
     running = Stage(span)
     try:
         yield running
-    except Exception as exc:
+    except Exception as exc:  # told of and raised again, whatever it is
         running.failed(type(exc).__name__)
         raise
     finally:
