@@ -67,9 +67,9 @@ class Unmarked:
         self,
         tools: Mapping[str, Schema] | Collection[str],  # noqa: ARG002 (there are none)
         *,
-        opens_reasoning: bool = False,  # noqa: ARG002
-        in_form: bool = False,  # noqa: ARG002
-        tokens: Collection[str] = (),  # noqa: ARG002
+        opens_reasoning: bool = False,  # noqa: ARG002 - as every family has it
+        in_form: bool = False,  # noqa: ARG002 - as every family has it
+        tokens: Collection[str] = (),  # noqa: ARG002 - as every family has it
     ) -> AnswerParser:
         return TextParser()
 
@@ -77,14 +77,14 @@ class Unmarked:
         self,
         tools: Sequence[CallableTool],  # noqa: ARG002 (there are none)
         *,
-        at_least: int,  # noqa: ARG002
-        at_most: int,  # noqa: ARG002
+        at_least: int,  # noqa: ARG002 - as every family has it
+        at_most: int,  # noqa: ARG002 - as every family has it
         answer: Format | None,
-        opens_reasoning: bool,  # noqa: ARG002
+        opens_reasoning: bool,  # noqa: ARG002 - as every family has it
     ) -> dict[str, Any]:
         return {"type": "structural_tag", "format": free_text([]) if answer is None else answer}
 
-    def write_text(self, text: str, *, before_calls: bool = False) -> str:  # noqa: ARG002
+    def write_text(self, text: str, *, before_calls: bool = False) -> str:  # noqa: ARG002 - as every family has it
         return text
 
     def write_calls(self, calls: Iterable[tuple[str, Mapping[str, Any]]]) -> str:

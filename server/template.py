@@ -258,7 +258,7 @@ def _to_json(
     ensure_ascii: bool = False,  # noqa: FBT001, FBT002 (templates pass it by position)
     indent: int | None = None,
     separators: tuple[str, str] | None = None,
-    sort_keys: bool = False,  # noqa: FBT001, FBT002
+    sort_keys: bool = False,  # noqa: FBT001, FBT002 - as templates call it
 ) -> str:
     """Write JSON as Hugging Face does: without HTML escapes, which jinja's own filter has."""
     text = json.dumps(

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from server.api import refusals
 from server.api.body_types import unsupported_values
-from server.api.responses.text_input import InputReader
+from server.api.text_input import InputReader
 from server.request import Json, Schema
 from server.schema.automata.pattern import UnsupportedPattern
 from server.schema.whole import whole_pattern

@@ -152,7 +152,7 @@ async def _serve(
 
 def base_url(host: str, port: int) -> str:
     """Where a client on this machine reaches the server; an address of all interfaces is none to call."""
-    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
+    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104 - to compare
     return f"http://{shown}:{port}/v1"
 
 

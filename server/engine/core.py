@@ -95,8 +95,7 @@ class TimedMasks:
 
     def get_grammar_bitmask(self, scheduler_output: SchedulerOutput) -> GrammarOutput | None:
         started = time.perf_counter()
-        # The method is that of the scheduler which this class is mixed into.
-        masks = super().get_grammar_bitmask(scheduler_output)  # type: ignore[misc]
+        masks = super().get_grammar_bitmask(scheduler_output)  # type: ignore[misc]  # the method is that of the scheduler mixed in
         if masks is not None:
             self.engine_metrics.mask_fill_seconds.observe(time.perf_counter() - started)
             self.engine_metrics.mask_rows.inc(len(masks.grammar_bitmask))
@@ -127,14 +126,14 @@ class PacedPrompts:
     def schedule(self, *args: Any, **kwargs: Any) -> SchedulerOutput:
         began = time.perf_counter()
         most = self._share_out()
-        scheduled: SchedulerOutput = super().schedule(*args, **kwargs)  # type: ignore[misc]
+        scheduled: SchedulerOutput = super().schedule(*args, **kwargs)  # type: ignore[misc]  # the method is that of the scheduler mixed in
         self._began = began if most == scheduled.total_num_scheduled_tokens else None
         return scheduled
 
     def _share_out(self) -> int | None:
         """Set how much the next step may read; None where its time tells nothing about long prompts."""
         pace = self._pace
-        if not pace.tokens or sum(self.get_request_counts()) < 2:  # type: ignore[attr-defined]
+        if not pace.tokens or sum(self.get_request_counts()) < 2:  # type: ignore[attr-defined]  # as below
             self.max_num_scheduled_tokens = self._most
             return None
         readers = [each for each in self.running if each.num_tokens - each.num_computed_tokens > 1]
@@ -152,7 +151,7 @@ class PacedPrompts:
     def update_from_output(self, *args: Any, **kwargs: Any) -> Any:
         if self._began is not None:
             self._pace.took(time.perf_counter() - self._began)
-        return super().update_from_output(*args, **kwargs)  # type: ignore[misc]
+        return super().update_from_output(*args, **kwargs)  # type: ignore[misc]  # the method is that of the scheduler mixed in
 
 
 class TimedScheduler(PacedPrompts, TimedMasks, Scheduler):

@@ -162,7 +162,7 @@ class ForcedTokenDrafts(ForcedTokens):
         stats: SpecDecodingStats | None,  # noqa: ARG002 - the parameters are vLLM's
         num_draft_tokens: int,
         num_accepted_tokens: int,
-        num_invalid_spec_tokens: dict[str, int] | None,  # noqa: ARG002
+        num_invalid_spec_tokens: dict[str, int] | None,  # noqa: ARG002 - as above
         request_id: str,
     ) -> SpecDecodingStats | None:
         """Called for each sequence whose drafts were verified. vLLM's own figures want its configuration."""

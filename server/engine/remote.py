@@ -102,7 +102,7 @@ class RemoteEngine:
         engine = cls(workers, http, identity.defaults, counted)
         try:
             await engine._first()
-        except BaseException:
+        except BaseException:  # also where the start is cancelled; it goes on
             await engine.close()
             raise
         return engine

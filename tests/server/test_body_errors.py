@@ -254,7 +254,7 @@ def test_a_body_must_be_an_object(body: Any, kind: str) -> None:
 
 def test_the_first_of_many_faults_is_told() -> None:
     """Among several faults the one in the first field is reported."""
-    assert refused(user=5, temperature="x", n="y").param == "n"
+    assert refused(user=5, n="y", temperature="x").param == "temperature"
 
 
 def test_an_error_stays_small_for_a_large_body() -> None:

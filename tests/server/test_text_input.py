@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.api.responses.text_input import InputReader
+from server.api.text_input import InputReader
 
 TEXTS = st.text(alphabet=st.one_of(st.characters(exclude_categories=["Cs"]), st.sampled_from('"\\\n\t😀u{}')))
 

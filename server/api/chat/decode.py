@@ -17,6 +17,7 @@ from server.api.chat.decode_messages import decode_messages
 from server.api.chat.decode_tools import decode_tools
 from server.api.chat.request import ChatRequestBody
 from server.api.decode_policy import decode_policy
+from server.api.sampling import sampling_of
 from server.policy import DEFAULT_POLICY, Policy
 from server.request import Request, SamplingParams
 
@@ -98,16 +99,8 @@ def _check_custom(body: ChatRequestBody) -> None:
 
 
 def _sampling(body: ChatRequestBody) -> SamplingParams:
-    return SamplingParams(
-        temperature=body.temperature,
-        top_p=body.top_p,
-        top_k=body.top_k,
-        min_p=body.min_p,
-        frequency_penalty=body.frequency_penalty or 0.0,
-        presence_penalty=body.presence_penalty or 0.0,
-        repetition_penalty=body.repetition_penalty,
-        seed=body.seed,
-        logit_bias={int(token_id): bias for token_id, bias in (body.logit_bias or {}).items()},
+    return sampling_of(
+        body,
         max_tokens=body.max_tokens if body.max_completion_tokens is None else body.max_completion_tokens,
         logprobs=(body.top_logprobs or 0) if body.logprobs else None,
     )

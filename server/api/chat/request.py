@@ -16,7 +16,6 @@ from server.api.body_types import (
     AnySchema,
     Body,
     ObjectOrText,
-    RequestBody,
     by_kind,
     by_member,
     unsupported_parameter,
@@ -24,6 +23,7 @@ from server.api.body_types import (
 )
 from server.api.chat.messages import DEPRECATED, ChatMessage, Text
 from server.api.chat.tools import ChatTool, FunctionCallBody, FunctionDefinition, ToolChoiceBody
+from server.api.sampling import SamplingBody
 from server.policy import MOST_ATTEMPTS
 
 MAX_MESSAGES = 16_384
@@ -54,9 +54,6 @@ EXAMPLES: list[dict[str, Any]] = [
 ]
 
 NonEmptyText = Annotated[str, Field(min_length=1)]
-Penalty = Annotated[float, Field(ge=-2, le=2)]
-TokenId = Annotated[str, Field(pattern="^[0-9]{1,9}$")]
-Bias = Annotated[float, Field(ge=-100, le=100)]
 MetadataKey = Annotated[str, Field(max_length=64)]
 MetadataValue = Annotated[str, Field(max_length=512)]
 
@@ -145,7 +142,7 @@ Stop = Annotated[
 ]
 
 
-class ChatRequestBody(RequestBody):
+class ChatRequestBody(SamplingBody):
     """What a client may ask of Chat Completions."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [*EXAMPLES]})
@@ -183,23 +180,6 @@ class ChatRequestBody(RequestBody):
     stream: bool | None = None
     stream_options: StreamOptions | None = Field(None, description="Only with `stream`.")
     include_reasoning: bool | None = Field(None, description="Whether to send the model's reasoning; it is.")
-
-    # How tokens are drawn.
-    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
-    top_p: Annotated[float, Field(ge=0, le=1)] | None = None
-    top_k: Annotated[int, Field(ge=-1, le=2**31 - 1)] | None = Field(
-        None, description="0 and -1 consider every token."
-    )
-    min_p: Annotated[float, Field(ge=0, le=1)] | None = None
-    frequency_penalty: Penalty | None = None
-    presence_penalty: Penalty | None = None
-    repetition_penalty: Annotated[float, Field(ge=0.01, le=10)] | None = None
-    seed: Annotated[int, Field(ge=-(2**63), le=2**63 - 1)] | None = None
-    logit_bias: (
-        Annotated[dict[TokenId, Bias], Field(json_schema_extra={"additionalProperties": False})] | None
-    ) = Field(
-        None, description="From token ids to what is added to their logits.", examples=[{"15496": -100}]
-    )
 
     # How the prompt is rendered.
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = Field(

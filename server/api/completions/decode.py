@@ -14,6 +14,7 @@ from server.api.chat.decode import told_ignored
 from server.api.chat.decode_format import decode_format
 from server.api.completions.request import CompletionsRequestBody, prompt_kind
 from server.api.decode_policy import decode_policy
+from server.api.sampling import sampling_of
 from server.policy import DEFAULT_POLICY, Policy
 from server.request import PromptSource, RawText, RawTokens, Request, SamplingParams
 
@@ -91,16 +92,8 @@ def _check_together(body: CompletionsRequestBody, prompts: int, max_n: int) -> N
 
 
 def _sampling(body: CompletionsRequestBody) -> SamplingParams:
-    return SamplingParams(
-        temperature=body.temperature,
-        top_p=body.top_p,
-        top_k=body.top_k,
-        min_p=body.min_p,
-        frequency_penalty=body.frequency_penalty or 0.0,
-        presence_penalty=body.presence_penalty or 0.0,
-        repetition_penalty=body.repetition_penalty,
-        seed=body.seed,
-        logit_bias={int(token_id): bias for token_id, bias in (body.logit_bias or {}).items()},
+    return sampling_of(
+        body,
         max_tokens=body.max_tokens or MAX_TOKENS,
         logprobs=body.logprobs,
     )

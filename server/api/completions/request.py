@@ -10,18 +10,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Discriminator, Field, Tag
 
-from server.api.body_types import IGNORED, RequestBody, unsupported_parameter
+from server.api.body_types import IGNORED, unsupported_parameter
 from server.api.chat.request import (
-    Bias,
     NonEmptyText,
-    Penalty,
     ResponseFormat,
     Stop,
     StreamOptions,
     StrictcallOptions,
     StructuredOutputs,
-    TokenId,
 )
+from server.api.sampling import SamplingBody
 from server.request import Json
 
 MAX_PROMPTS = 128
@@ -53,7 +51,7 @@ PromptField = Annotated[
 ]
 
 
-class CompletionsRequestBody(RequestBody):
+class CompletionsRequestBody(SamplingBody):
     """What a client may ask of Completions."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [*EXAMPLES]})
@@ -76,21 +74,6 @@ class CompletionsRequestBody(RequestBody):
     strictcall: StrictcallOptions | None = None
     stream: bool | None = None
     stream_options: StreamOptions | None = None
-
-    # How tokens are drawn.
-    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
-    top_p: Annotated[float, Field(ge=0, le=1)] | None = None
-    top_k: Annotated[int, Field(ge=-1, le=2**31 - 1)] | None = Field(
-        None, description="0 and -1 consider every token."
-    )
-    min_p: Annotated[float, Field(ge=0, le=1)] | None = None
-    frequency_penalty: Penalty | None = None
-    presence_penalty: Penalty | None = None
-    repetition_penalty: Annotated[float, Field(ge=0.01, le=10)] | None = None
-    seed: Annotated[int, Field(ge=-(2**63), le=2**63 - 1)] | None = None
-    logit_bias: (
-        Annotated[dict[TokenId, Bias], Field(json_schema_extra={"additionalProperties": False})] | None
-    ) = Field(None, description="From token ids to what is added to their logits.")
 
     # Accepted, and without effect here.
     best_of: Annotated[Literal[1] | None, IGNORED, unsupported_parameter(ONE_OF_ONE, 1)] = Field(

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from parsers.events import CallArguments, CallBegin, CallEnd, Content, Event, Reasoning, merge
 from server.api.responses.names import ClientTool, ToolKind, ToolNames
 from server.api.responses.sealed import sealed
-from server.api.responses.text_input import InputReader
+from server.api.text_input import InputReader
 
 Message = dict[str, Any]
 """An event of the stream, or an item, in OpenAI's form."""
