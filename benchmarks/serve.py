@@ -40,6 +40,7 @@ from server.bench.table import as_json, table
 from server.bench.workloads import WORKLOADS
 from server.commands.bench import counts, followed, workload_names
 from server.default_model import prepare
+from server.engine.environment import reserved_cores, usable_cores
 from server.engine.vllm import cpu_options
 from server.settings import default_cache
 from server.template import ChatTemplate, default_system_prompt
@@ -71,7 +72,7 @@ def running(server: Server, log: Path) -> Iterator[Endpoint]:
     """Run a server until the block ends. Exits with the reason if it does not start."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    environment = {**os.environ, "VLLM_NO_USAGE_STATS": "1"}
+    environment = {"VLLM_NO_USAGE_STATS": "1", **reserved_cores(usable_cores()), **os.environ}
     if server.python_path:
         environment["PYTHONPATH"] = server.python_path
     with log.open("wb") as output:

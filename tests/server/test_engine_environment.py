@@ -15,6 +15,7 @@ from server.engine.environment import (
     KnownNoise,
     multiprocess_metrics,
     prepare_environment,
+    reserved_cores,
 )
 
 
@@ -43,6 +44,12 @@ def test_what_the_user_set_is_kept() -> None:
 
     assert os.environ["VLLM_NO_USAGE_STATS"] == "0"
     assert "VLLM_LOGGING_CONFIG_PATH" not in os.environ
+
+
+def test_of_few_cores_the_model_has_all() -> None:
+    """vLLM would keep one for its other processes, which need little: of two that is half of the speed."""
+    assert reserved_cores(2) == {"VLLM_CPU_NUM_OF_RESERVED_CPU": "0"}
+    assert reserved_cores(8) == {}
 
 
 @pytest.mark.parametrize(
