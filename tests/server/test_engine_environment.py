@@ -47,7 +47,7 @@ def test_what_the_user_set_is_kept() -> None:
 
 
 def test_of_few_cores_the_model_has_all() -> None:
-    """vLLM would keep one for its other processes, which need little: of two that is half of the speed."""
+    """Of two cores, one for the other processes, which need little, would be half of the speed."""
     assert reserved_cores(2) == {"VLLM_CPU_NUM_OF_RESERVED_CPU": "0"}
     assert reserved_cores(8) == {}
 
