@@ -51,7 +51,7 @@ def test_every_value_that_is_compared_with_is_one() -> None:
         if name in {"cause", "outcome", "reason"}
     }
 
-    assert compared == {'cause="failure"', 'outcome="failed"', 'reason="truncated"'}
+    assert compared == {'cause="failure"', 'outcome="failed"', 'reason="truncated"', 'reason="queue_full"'}
     assert [each for each in compared if each not in exposition] == []
 
 
