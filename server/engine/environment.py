@@ -30,6 +30,7 @@ NOISE = (
     "Kernel %s is already registered",
     "Inductor compilation was disabled by user settings",
     "Model Runner V2 requires Triton",
+    "OMP_NUM_THREADS=%s is set",
     "Passing raw prompts to InputProcessor is deprecated",
     "Reset SSM cache type to float32",
     "Triton is not installed",

@@ -17,6 +17,7 @@ import socket
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -32,8 +33,8 @@ from server.settings import DEFAULT_MODEL
 
 CLIENTS = 16
 START_SECONDS = 600
-BETWEEN_SECONDS = 3.0
-"""How long a new engine works before it is killed."""
+ANSWERS = 8
+"""How many a new engine must give before it is killed."""
 
 MOST_WAIT_SECONDS = 5.0
 """Clients come again when they are told to, but not so late that the new engine is killed without work."""
@@ -129,6 +130,13 @@ async def until_ready(client: httpx2.AsyncClient, run: Run) -> None:
             await asyncio.sleep(0.2)
 
 
+async def until_answered(run: Run) -> None:
+    wanted = run.ends["answer"] + ANSWERS
+    async with asyncio.timeout(START_SECONDS):
+        while run.ends["answer"] < wanted:  # noqa: ASYNC110 - clients count, and tell nobody
+            await asyncio.sleep(0.1)
+
+
 async def kill(client: httpx2.AsyncClient, run: Run) -> None:
     [engine] = [child for child in run.process.children(recursive=True) if "EngineCore" in child.name()]
     engine.kill()
@@ -137,7 +145,7 @@ async def kill(client: httpx2.AsyncClient, run: Run) -> None:
         await asyncio.sleep(0.05)
     await until_ready(client, run)
     run.recoveries.append(time.monotonic() - began)
-    await asyncio.sleep(BETWEEN_SECONDS)
+    await until_answered(run)
     run.memory.append(run.process.memory_info().rss)
     print(
         f"kill {len(run.recoveries)}: back after {run.recoveries[-1]:.1f} s, "
@@ -166,7 +174,7 @@ async def main(kills: int, log: Path) -> Run:
     async with started(log) as run, httpx2.AsyncClient(base_url=run.url, timeout=300) as client:
         await until_ready(client, run)
         clients = [asyncio.create_task(keep_asking(client, run, number)) for number in range(CLIENTS)]
-        await asyncio.sleep(BETWEEN_SECONDS)
+        await until_answered(run)
         for _ in range(kills):
             await kill(client, run)
         for task in clients:
@@ -178,7 +186,8 @@ async def main(kills: int, log: Path) -> Run:
 if __name__ == "__main__":
     options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     options.add_argument("--kills", type=int, default=20)
-    options.add_argument("--log", type=Path, default=Path("engine_kills.log"), help="what the server writes")
+    log = Path(tempfile.gettempdir(), "strictcall-engine-kills.log")
+    options.add_argument("--log", type=Path, default=log, help=f"what the server writes ({log})")
     options.add_argument("--json", type=Path, help="also write the figures to this file")
     given = options.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # or the server would stay behind
