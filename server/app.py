@@ -19,6 +19,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 
 from server.api import models, ops, tokens
+from server.api.body_errors import body_error
 from server.api.chat import routes as chat
 from server.api.completions import routes as completions
 from server.api.error_body import ERROR_RESPONSES
@@ -60,7 +61,7 @@ def create_app(context: Context) -> FastAPI:
         description=DESCRIPTION,
         lifespan=lifespan,
         middleware=middleware(context),
-        exception_handlers={HTTPException: propagate, RequestValidationError: propagate},
+        exception_handlers={HTTPException: propagate, RequestValidationError: refuse_body},
         responses=ERROR_RESPONSES,
         generate_unique_id_function=lambda route: route.name,
         redirect_slashes=False,
@@ -147,3 +148,8 @@ async def close(context: Context) -> None:
 async def propagate(_request: Request, exc: Exception) -> NoReturn:
     """Pass an exception on to `Boundary`, which FastAPI would otherwise answer in a form of its own."""
     raise exc
+
+
+async def refuse_body(_request: Request, exc: RequestValidationError) -> NoReturn:
+    """Raise the error about the first of the faults that FastAPI found in a body."""
+    raise body_error(exc.errors()) from exc

@@ -18,6 +18,11 @@ from server.time_limit import current_limit
 
 JSON_TYPE = (b"content-type", b"application/json")
 
+NOT_JSON = (
+    "We could not parse the JSON body of your request. The body must be one JSON object in UTF-8, "
+    "sent with 'content-type: application/json'."
+)
+
 DISCARDED_FACTOR = 8
 """How many times the limit is read, and thrown away, for a client that only listens once it has sent all."""
 

@@ -8,14 +8,13 @@ raise KeyError("…")                            → 500 internal_error with the
 import difflib
 import logging
 
-from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from server.api.body_errors import NOT_JSON, body_error
 from server.api.disconnect import ClientGoneError
+from server.body import NOT_JSON
 from server.engine.protocol import EngineDeadError, EngineError, EngineRestartingError, WorkerLostError
 from server.errors import ApiError, Code
 from server.exchange import Exchange, exchange_of
@@ -79,8 +78,6 @@ def api_error(exc: Exception, scope: Scope) -> ApiError:
     match exc:
         case ApiError():
             return exc
-        case RequestValidationError():
-            return body_error(exc.errors())
         case HTTPException():
             return _routing_error(exc, scope)
         case StoreError():

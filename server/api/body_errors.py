@@ -13,13 +13,9 @@ from pydantic import BaseModel, ValidationError
 
 from server.api import refusals
 from server.api.body_types import TAG
+from server.body import NOT_JSON
 from server.errors import ApiError, Code
 from server.request import Json
-
-NOT_JSON = (
-    "We could not parse the JSON body of your request. The body must be one JSON object in UTF-8, "
-    "sent with 'content-type: application/json'."
-)
 
 Model = TypeVar("Model", bound=BaseModel)
 
