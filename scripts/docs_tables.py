@@ -21,10 +21,10 @@ from prometheus_client.metrics import MetricWrapperBase
 from parsers.registry import FAMILIES
 from scripts.surface_fields import SURFACES, field_table
 from server.commands import families
+from server.config.settings import Settings, default_cache, flag, specs
 from server.errors import Code
-from server.metrics import EngineMetrics, Metrics
 from server.schema.limits import SchemaLimits
-from server.settings import Settings, default_cache, flag, specs
+from server.telemetry.metrics import EngineMetrics, Metrics
 
 ROOT = Path(__file__).resolve().parent.parent
 _PLACE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)

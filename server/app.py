@@ -25,12 +25,12 @@ from server.api.completions import routes as completions
 from server.api.error_body import ERROR_RESPONSES
 from server.api.messages import routes as messages
 from server.api.responses import routes as responses
-from server.auth import RequireKey
-from server.body import ReadBody
-from server.boundary import Boundary
-from server.bounded import TakePlace, TakeTurn
 from server.context import Context
-from server.exchange import Exchanges
+from server.http.auth import RequireKey
+from server.http.body import ReadBody
+from server.http.boundary import Boundary
+from server.http.bounded import TakePlace, TakeTurn
+from server.http.exchange import Exchanges
 from server.version import own_version
 
 BEARER = HTTPBearer(auto_error=False, description="One of the keys the server was started with.")

@@ -13,17 +13,17 @@ from starlette.requests import Request
 
 from parsers.call_ids import CallIdForm
 from parsers.family import Family
-from server.admission import Admission
-from server.call_ids import form_of
+from server.config.settings import Settings
 from server.engine.protocol import Engine
-from server.metrics import Metrics
-from server.renderer import Renderer
-from server.response_store import ResponseStore
+from server.limits.admission import Admission
+from server.prompt.call_ids import form_of
+from server.prompt.renderer import Renderer
 from server.schema.deadline import CompileDeadline
 from server.schema.plan import SchemaPlanner
-from server.settings import Settings
-from server.tracing import Tracing
-from server.vocabulary import Vocabulary
+from server.store.responses import ResponseStore
+from server.telemetry.metrics import Metrics
+from server.telemetry.tracing import Tracing
+from server.tokens.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

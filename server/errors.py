@@ -1,7 +1,8 @@
 """Every error a client can meet, in OpenAI's form: the one table of names, statuses and types.
 
-`ApiError` is raised anywhere on the path and becomes a response in `server/app.py`, or the last event of
-a stream that has begun. The body is `{"error": {"message", "type", "param", "code"}}`, all four always there.
+`ApiError` is raised anywhere on the path and becomes a response in `server/http/boundary.py`, or the
+last event of a stream that has begun. The body is `{"error": {"message", "type", "param", "code"}}`, all
+four always there.
 """
 
 from collections.abc import Mapping

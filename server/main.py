@@ -16,8 +16,8 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from server.settings import SettingsError
-from server.terminal import CommandError
+from server.config.settings import SettingsError
+from server.console.terminal import CommandError
 
 
 @dataclass(frozen=True, slots=True)

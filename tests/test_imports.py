@@ -16,6 +16,25 @@ ROOT = Path(__file__).parent.parent
 OURS = ("parsers", "server", "templates")
 HTTP = {"asyncio", "fastapi", "httpx", "httpx2", "pydantic", "starlette", "uvicorn"}
 
+LAYERS = (
+    ("errors", "policy", "version", "console", "tokens", "bench"),
+    ("request",),
+    ("schema", "prompt"),
+    ("config",),
+    ("telemetry", "store"),
+    ("limits", "mask", "engine"),
+    ("context", "http", "derive"),
+    ("answering",),
+    ("api",),
+    ("app",),
+    ("startup",),
+    ("doctor",),
+    ("commands",),
+    ("main",),
+    ("__main__",),
+)
+"""The parts of `server`, the lowest first: a module or a package imports only from layers below its own."""
+
 
 def imports(module: Path) -> Iterator[str]:
     """Yield the dotted names that a module imports, at its top or inside its functions."""
@@ -87,12 +106,44 @@ def test_only_the_engine_adapter_imports_vllm() -> None:
 
 def test_only_one_module_imports_the_harmony_library() -> None:
     """Prompts of one family are written by it; answers are read without."""
-    assert importers("server", of={"openai_harmony"}) == {"server/harmony.py": "openai_harmony"}
+    assert importers("server", of={"openai_harmony"}) == {"server/prompt/harmony.py": "openai_harmony"}
 
 
 def test_schemas_are_compiled_without_http() -> None:
     """`server.schema` can be tested, and used by a command, without an application around it."""
     assert importers("server/schema", of=HTTP) == {}
+
+
+def layers() -> dict[str, int]:
+    return {part: height for height, parts in enumerate(LAYERS) for part in parts}
+
+
+def test_every_part_of_the_server_has_its_layer() -> None:
+    """A new part is given its place before anything imports it."""
+    parts = {path.stem for path in (ROOT / "server").iterdir() if path.suffix == ".py" or path.is_dir()}
+
+    assert parts - {"__init__", "__pycache__"} == layers().keys()
+
+
+def test_the_parts_of_the_server_stand_in_layers() -> None:
+    """Whoever reads or changes a part needs to know of nothing but what stands below it."""
+    height = layers()
+    upwards = [
+        (module.relative_to(ROOT).as_posix(), name)
+        for module in modules("server")
+        for own in [module.relative_to(ROOT / "server").parts[0].removesuffix(".py")]
+        for name in imports(module)
+        for part in [name.removeprefix("server.").partition(".")[0]]
+        if name.partition(".")[0] == "server" and part != own and height.get(part, len(LAYERS)) >= height[own]
+    ]
+
+    assert upwards == []
+
+
+@pytest.mark.parametrize("part", ["answering", "mask", "prompt", "tokens"])
+def test_the_path_is_taken_without_http(part: str) -> None:
+    """A command or a test can take a step of the path as well as a request can."""
+    assert importers(f"server/{part}", of=HTTP - {"asyncio"}) == {}
 
 
 def test_imports_are_absolute() -> None:

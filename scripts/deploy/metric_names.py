@@ -17,7 +17,7 @@ from pathlib import Path
 from prometheus_client import REGISTRY
 from prometheus_client.metrics import MetricWrapperBase
 
-from server.metrics import EngineMetrics, Metrics
+from server.telemetry.metrics import EngineMetrics, Metrics
 
 GIVEN = frozenset({"job", "instance", "namespace", "le"})
 """Labels that Prometheus adds, and that of a histogram's buckets."""

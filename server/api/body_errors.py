@@ -13,8 +13,8 @@ from pydantic import BaseModel, ValidationError
 
 from server.api import refusals
 from server.api.body_types import TAG
-from server.body import NOT_JSON
 from server.errors import ApiError, Code
+from server.http.body import NOT_JSON
 from server.request import Json
 
 Model = TypeVar("Model", bound=BaseModel)

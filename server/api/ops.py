@@ -3,8 +3,8 @@
     GET /health  → 200 {"status": "ok"}, or 503 with an error body when the engine is dead: restart the server
     GET /metrics → Prometheus' text format
 
-Probes need no key, the others only one of their own, if there is one (see `server.auth`). With `--ops-port`,
-the others are on that port alone.
+Probes need no key, the others only one of their own, if there is one (see `server.http.auth`). With
+`--ops-port`, the others are on that port alone.
 """
 
 from contextlib import suppress
@@ -13,9 +13,9 @@ from typing import Any, Literal
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 
-from server.admission import stopping_error
 from server.context import context_of
 from server.engine.protocol import EngineRestartingError
+from server.limits.admission import stopping_error
 from server.version import own_version
 
 probes = APIRouter(tags=["operations"])

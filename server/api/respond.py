@@ -14,13 +14,13 @@ from typing import Any, Protocol
 from fastapi import Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
-from server.answer import Answer
-from server.api.disconnect import unless_disconnected
-from server.boundary import recorded_error
+from server.answering.answer import Answer
+from server.answering.observe import Usage
+from server.answering.sequence import Step
 from server.errors import ApiError
-from server.exchange import exchange_of
-from server.observe import Usage
-from server.sequence import Step
+from server.http.boundary import recorded_error
+from server.http.disconnect import unless_disconnected
+from server.http.exchange import exchange_of
 
 STREAM_HEADERS = {"cache-control": "no-cache", "x-accel-buffering": "no"}
 """Neither the client nor a proxy may wait for the end of a stream."""

@@ -17,7 +17,7 @@ from server.api.chat.decode import decode_chat
 from server.api.chat.request import ChatRequestBody
 from server.api.models import find_model
 from server.context import Context, context_of
-from server.render import render
+from server.prompt.render import render
 
 router = APIRouter(tags=["tokens"])
 

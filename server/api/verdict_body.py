@@ -13,7 +13,7 @@ What is about the answer's format has `format` in place of `tool`.
 from collections.abc import Iterable
 from typing import Any
 
-from server.verdict import Rule, Verdict
+from server.answering.verdict import Rule, Verdict
 
 
 def verdict_member(verdict: Verdict) -> dict[str, Any]:

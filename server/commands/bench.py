@@ -23,7 +23,7 @@ import httpx2
 from server.bench.compare import Endpoint, Plan, Summary, compare
 from server.bench.table import as_json, table
 from server.bench.workloads import WORKLOADS
-from server.terminal import CommandError, say
+from server.console.terminal import CommandError, say
 
 KEY = "OPENAI_API_KEY"
 

@@ -22,8 +22,11 @@ from typing import Any, TypeVar
 
 import xgrammar
 
-from server import files
-from server.files import read_json, read_text, standard_input
+from server.console import files
+from server.console.files import read_json, read_text, standard_input
+from server.console.terminal import CommandError, say
+from server.mask.trial import MaskTrial, byte_tokens
+from server.mask.unsupported import unmasked_keywords
 from server.policy import UnsupportedKeywords
 from server.schema.check import validator_of
 from server.schema.document import SchemaError
@@ -32,9 +35,6 @@ from server.schema.limits import DEFAULT_LIMITS, SchemaLimits, read_limit
 from server.schema.plan import SchemaPlan, SchemaPlanner
 from server.schema.profile import SchemaProfile, check_profile
 from server.schema.report import ASSERTIONS, Handling, Row, report
-from server.schema.trial import MaskTrial, byte_tokens
-from server.terminal import CommandError, say
-from server.unsupported import unmasked_keywords
 
 Member = TypeVar("Member", bound=StrEnum)
 
@@ -258,7 +258,7 @@ def _tokens(tokenizer: str | None) -> xgrammar.TokenizerInfo:
         return byte_tokens()
     from transformers import AutoTokenizer
 
-    from server.vocabulary import loading_fault
+    from server.tokens.vocabulary import loading_fault
 
     try:
         return xgrammar.TokenizerInfo.from_huggingface(AutoTokenizer.from_pretrained(tokenizer))

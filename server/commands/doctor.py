@@ -18,9 +18,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from server.locate import find_family, locate
-from server.settings import DEFAULT_MODEL, Settings, SettingsError
-from server.terminal import say
+from server.config.settings import DEFAULT_MODEL, Settings, SettingsError
+from server.console.terminal import say
+from server.startup.locate import find_family, locate
 
 if TYPE_CHECKING:
     from server.doctor.subject import Subject

@@ -19,12 +19,12 @@ from pathlib import Path
 
 from parsers.family import Family, write_call
 from parsers.registry import FAMILIES
-from server.families import choose
-from server.files import read_text
-from server.rehearsal import rehearse
-from server.renderer import choose_renderer
-from server.template import TemplateLoadError
-from server.terminal import CommandError, say
+from server.console.files import read_text
+from server.console.terminal import CommandError, say
+from server.prompt.rehearsal import rehearse
+from server.prompt.renderer import choose_renderer
+from server.prompt.template import TemplateLoadError
+from server.startup.families import choose
 
 HEAD = ("family", "models", "writes", "one call, as the model writes it")
 TEMPLATES_HEAD = ("template", "family", "why", "rendered by", "tools", "calls", "results", "lost")

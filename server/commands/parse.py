@@ -25,13 +25,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from parsers.arguments.style import Schema
 from parsers.family import Family
 from parsers.registry import UnknownFamilyError, find
-from server.files import parse_json, read_json, standard_input
-from server.reading import Reading
-from server.settings import SettingsError
-from server.terminal import CommandError, say
+from server.config.settings import SettingsError
+from server.console.files import parse_json, read_json, standard_input
+from server.console.reading import Reading
+from server.console.terminal import CommandError, say
 
 if TYPE_CHECKING:
-    from server.vocabulary import Vocabulary
+    from server.tokens.vocabulary import Vocabulary
 
 Output = TypeVar("Output", str, list[int])
 
@@ -117,7 +117,7 @@ def _vocabulary(directory: Path) -> "Vocabulary":
     if not directory.is_dir():
         raise CommandError(f"There is no directory '{directory}' to read a tokenizer from.")
     # It imports transformers, which takes seconds.
-    from server.start import load_vocabulary
+    from server.startup.start import load_vocabulary
 
     return load_vocabulary(str(directory))
 
@@ -163,8 +163,8 @@ def _read_text(answer: Answer) -> Reading:
 
 def _read_tokens(answer: Answer, vocabulary: "Vocabulary") -> Reading:
     """Read the answer as the server does, which takes the tokens of a piece one by one."""
-    from server.family import marker_tokens
-    from server.token_reader import TokenReader
+    from server.tokens.markers import marker_tokens
+    from server.tokens.reader import TokenReader
 
     markers = marker_tokens(answer.family, vocabulary)
     parser = answer.family.parser(

@@ -24,15 +24,15 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from server.greeting import greeting
-from server.locate import Located, locate
-from server.logs import configure
-from server.settings import LogFormat, Settings, SettingsError
-from server.sources import load
-from server.terminal import CommandError, Say, say
+from server.config.settings import LogFormat, Settings, SettingsError
+from server.config.sources import load
+from server.console.greeting import greeting
+from server.console.terminal import CommandError, Say, say
+from server.startup.locate import Located, locate
+from server.telemetry.logs import configure
 
 if TYPE_CHECKING:
-    from server.metrics import Metrics
+    from server.telemetry.metrics import Metrics
 
 log = logging.getLogger(__name__)
 
@@ -97,7 +97,7 @@ def serve(settings: Settings, listeners: Listeners, report: Say) -> int:
 
 def start_metrics() -> "Metrics":
     """Make the metrics, and see that the engine's process can write its own. Raises `CommandError`."""
-    from server.metrics import Metrics
+    from server.telemetry.metrics import Metrics
 
     try:
         metrics = Metrics()
@@ -121,9 +121,9 @@ def no_room(reason: str) -> CommandError:
 async def _serve(
     settings: Settings, located: Located, listeners: Listeners, metrics: "Metrics", report: Say
 ) -> int:
-    from server.memory import set_heap_aside
-    from server.serving import Outcome, run_server
-    from server.start import start
+    from server.engine.memory import set_heap_aside
+    from server.startup.serving import Outcome, run_server
+    from server.startup.start import start
 
     context = await start(settings, located, metrics, report=report)
     set_heap_aside()

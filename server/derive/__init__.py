@@ -23,7 +23,7 @@ from server.derive.objects import json_objects
 from server.derive.probe import NotDerivedError, Probe
 from server.derive.samples import ONE
 from server.derive.tags import tags
-from server.template import ChatTemplate, TemplateLoadError
+from server.prompt.template import ChatTemplate, TemplateLoadError
 
 __all__ = ["NotDerivedError", "derive"]
 

@@ -15,7 +15,7 @@ from parsers.family import MarkedFamily
 from parsers.formats import Format
 from parsers.spelling import Spelling
 from server.derive.probe import SCHEMAS, TEXT, Call, NotDerivedError, Probe
-from server.forms import BYTES, END_OF_BYTES, compact_tag
+from server.mask.forms import BYTES, END_OF_BYTES, compact_tag
 from server.schema.document import SchemaError
 from server.schema.plan import Root, SchemaPlanner
 

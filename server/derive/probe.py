@@ -15,8 +15,8 @@ from typing import Any
 from parsers.syntax import Span
 from server.derive.marks import Marks
 from server.errors import ApiError
-from server.template import ChatTemplate
-from server.traits import IDS, USER, Arguments
+from server.prompt.template import ChatTemplate
+from server.prompt.traits import IDS, USER, Arguments
 
 Call = tuple[str, Mapping[str, Any]]
 

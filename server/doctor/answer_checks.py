@@ -9,6 +9,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from server.console.reading import Reading
 from server.doctor.subject import (
     SCHEMAS,
     WRITTEN,
@@ -20,12 +21,11 @@ from server.doctor.subject import (
     ends_that_are_spelled,
     wrong_calls,
 )
-from server.family import marker_tokens
-from server.reading import Reading
-from server.rehearsal import TOOLS
+from server.prompt.rehearsal import TOOLS
 from server.request import Mode
 from server.schema.instance import InstanceValidator
 from server.schema.plan import SchemaPlanner
+from server.tokens.markers import marker_tokens
 
 ONE = WRITTEN[:1]
 UNKNOWN: Called = ("find_wombats", ONE[0][1])

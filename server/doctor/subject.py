@@ -19,25 +19,25 @@ from parsers.arguments.style import Schema
 from parsers.family import Family
 from parsers.marker_tokens import spellings
 from parsers.syntax import Span
-from server.constrain import Constraint, constrain
+from server.config.settings import ToolMask
+from server.console.reading import Reading
+from server.console.terminal import CommandError
+from server.doctor.walk import Walker
 from server.errors import ApiError
-from server.families import choose
-from server.family import marker_tokens
-from server.forms import BYTES, END_OF_BYTES
-from server.locate import Located
-from server.reading import Reading
-from server.rehearsal import CALLS, QUESTION, RESULTS, TOOLS, Rehearsal, rehearse
-from server.render import Prompt, render
-from server.renderer import Renderer, choose_renderer
+from server.mask.constrain import Constraint, constrain
+from server.mask.forms import BYTES, END_OF_BYTES
+from server.prompt.rehearsal import CALLS, QUESTION, RESULTS, TOOLS, Rehearsal, rehearse
+from server.prompt.render import Prompt, render
+from server.prompt.renderer import Renderer, choose_renderer
+from server.prompt.template import TemplateLoadError
 from server.request import Mode, Request, ToolChoice, ToolDefinition
 from server.schema.plan import SchemaPlanner
-from server.settings import ToolMask
-from server.start import as_trained, choose_family, load_template, load_vocabulary
-from server.template import TemplateLoadError
-from server.terminal import CommandError
-from server.token_reader import TokenReader
-from server.vocabulary import Vocabulary
-from server.walk import Walker
+from server.startup.families import choose
+from server.startup.locate import Located
+from server.startup.start import as_trained, choose_family, load_template, load_vocabulary
+from server.tokens.markers import marker_tokens
+from server.tokens.reader import TokenReader
+from server.tokens.vocabulary import Vocabulary
 
 SCHEMAS: Mapping[str, Schema] = {
     tool.name: tool.parameters for tool in TOOLS if isinstance(tool.parameters, Mapping)

@@ -9,11 +9,11 @@ from dataclasses import replace
 from typing import Any
 
 from parsers.call_ids import CallIdForm
-from server.call_ids import form_of
-from server.conversation import tool_definitions
 from server.doctor.subject import WRITTEN, Difference, Finding, Passed, Subject, wrong_calls
-from server.rehearsal import CALLS, EVERYTHING, QUESTION, RESULTS, TOOLS
-from server.render import template_turns
+from server.prompt.call_ids import form_of
+from server.prompt.conversation import tool_definitions
+from server.prompt.rehearsal import CALLS, EVERYTHING, QUESTION, RESULTS, TOOLS
+from server.prompt.render import template_turns
 from server.request import Message
 
 IDS = {

@@ -13,7 +13,7 @@ from enum import Enum
 from typing import TextIO
 
 from server.doctor.subject import Difference, Finding, Passed, Subject
-from server.traits import Arguments, CallIds, SystemRole, TextBesideCalls, Traits
+from server.prompt.traits import Arguments, CallIds, SystemRole, TextBesideCalls, Traits
 
 SYSTEM = {
     SystemRole.ANYWHERE: "system messages anywhere",

@@ -2,7 +2,7 @@
 
 vLLM creates the scheduler by name (`scheduler_cls`). Ours times the masks of every step, installs an XGrammar
 backend that times each compilation, and reads long prompts in pieces that leave others their time. The
-figures go to `server.metrics.EngineMetrics`:
+figures go to `server.telemetry.metrics.EngineMetrics`:
 
     strictcall_mask_fill_seconds_count 20.0            # 20 steps had masks
     strictcall_grammar_cache_total{result="miss"} 1.0  # for one grammar
@@ -29,7 +29,7 @@ from xgrammar import GrammarCompiler
 
 from server.engine.pace import Pace
 from server.engine.parent import end_with_parent
-from server.metrics import EngineMetrics
+from server.telemetry.metrics import EngineMetrics
 
 TESTED_VERSIONS = "vllm 0.32.0 and xgrammar 0.2.8"
 

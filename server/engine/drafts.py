@@ -33,7 +33,7 @@ from xgrammar import GrammarMatcher
 
 from server.engine.core import PacedPrompts, TimedMasks, require
 from server.engine.drafting import MOST_SECONDS, Forced, Plan, TokenPlanner
-from server.metrics import EngineMetrics
+from server.telemetry.metrics import EngineMetrics
 
 logger = logging.getLogger(__name__)
 

@@ -23,8 +23,8 @@ from server.engine.protocol import EngineDeadError, EngineError, Output, WorkerL
 from server.engine.sampling import model_defaults
 from server.engine.wire import sampling_body
 from server.engine.worker_client import RETRY_SECONDS, USABLE, Standing, Wanted, WorkerClient
-from server.labels import Loss
 from server.request import SamplingParams
+from server.telemetry.labels import Loss
 
 log = logging.getLogger(__name__)
 

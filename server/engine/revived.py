@@ -17,10 +17,10 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
+from server.engine.memory import return_memory
 from server.engine.protocol import Engine, EngineDeadError, EngineError, EngineRestartingError, Output
-from server.labels import Restart
-from server.memory import return_memory
 from server.request import SamplingParams
+from server.telemetry.labels import Restart
 
 log = logging.getLogger(__name__)
 

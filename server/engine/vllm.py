@@ -21,7 +21,7 @@ from server.engine.environment import multiprocess_metrics, prepare_environment
 from server.engine.protocol import EngineDeadError, EngineError, Finish, Output, TokenLogprob
 from server.engine.sampling import drawn
 from server.request import SamplingParams
-from server.tracing import trace_headers
+from server.telemetry.tracing import trace_headers
 
 if TYPE_CHECKING:
     import vllm

@@ -22,7 +22,7 @@ import httpx2
 
 from server.engine import wire
 from server.engine.protocol import EngineError, Output, WorkerLostError
-from server.tracing import trace_headers
+from server.telemetry.tracing import trace_headers
 
 log = logging.getLogger(__name__)
 

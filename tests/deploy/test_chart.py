@@ -11,9 +11,9 @@ from scripts.deploy.files import CHART, DASHBOARD, ROOT, RULES, read_yaml
 from scripts.deploy.manifests import digest, manifest_of, sources
 from scripts.deploy.metric_names import asked, series
 from server.api.ops import probes as probe_router
+from server.config.settings import Settings, specs
+from server.config.sources import load
 from server.engine.vllm import STOP_SECONDS
-from server.settings import Settings, specs
-from server.sources import load
 
 OWN_VALUES = {"model", "host", "port", "api_key", "api_key_file", "ops_api_key", "drain_seconds"}
 """Settings that have a value of their own in the chart, or that the chart's probes and ports depend on."""

@@ -9,8 +9,8 @@ import pytest
 
 from scripts.check_lock import read_lock
 from scripts.deploy.files import COMPOSE, DOCKERFILE, ROOT, read_yaml, stages, variables
+from server.config.settings import Settings, specs, variable
 from server.engine.vllm import STOP_SECONDS
-from server.settings import Settings, specs, variable
 
 STAGES = stages(DOCKERFILE.read_text("utf-8"))
 RUN_TIME = ("cpu", "gpu")

@@ -11,7 +11,7 @@ from scripts.deploy.dashboard import text
 from scripts.deploy.files import COMPOSE, DASHBOARD, ROOT, RULES, read_yaml
 from scripts.deploy.metric_names import asked, grouped_by, series, unknown
 from scripts.deploy.panels import AT_A_GLANCE, ROWS
-from server.metrics import Metrics
+from server.telemetry.metrics import Metrics
 
 ALERTS: list[dict[str, Any]] = [rule for group in read_yaml(RULES)["groups"] for rule in group["rules"]]
 TESTS = ROOT / "deploy/prometheus/rules_test.yml"

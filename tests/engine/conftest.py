@@ -27,22 +27,22 @@ from prometheus_client.parser import text_string_to_metric_families
 from tokenizers import Tokenizer
 
 from parsers.families.hermes import HERMES
-from server.admission import admission_of
 from server.app import create_app
-from server.compiling import compile_deadline
+from server.config.settings import DEFAULT_MODEL, Settings, default_cache
 from server.context import Context
-from server.default_model import DefaultModelError, prepare
 from server.engine.protocol import Engine
 from server.engine.revived import RevivedEngine
 from server.engine.vllm import VllmEngine
-from server.family import marker_tokens
-from server.metrics import Metrics
-from server.open_store import open_store
+from server.limits.admission import admission_of
+from server.mask.compiling import compile_deadline
+from server.prompt.template import choose_template
 from server.schema.plan import SchemaPlanner
-from server.settings import DEFAULT_MODEL, Settings, default_cache
-from server.start import as_trained
-from server.template import choose_template
-from server.vocabulary import Vocabulary
+from server.startup.default_model import DefaultModelError, prepare
+from server.startup.start import as_trained
+from server.store.open import open_store
+from server.telemetry.metrics import Metrics
+from server.tokens.markers import marker_tokens
+from server.tokens.vocabulary import Vocabulary
 from tests.engine.remote import Addresses, WorkerMetrics
 
 MODEL = DEFAULT_MODEL

@@ -13,9 +13,9 @@ from typing import Self
 
 import httpx2
 
+from server.config.settings import DEFAULT_MODEL
 from server.engine.remote import Identity, RemoteEngine
-from server.metrics import Metrics
-from server.settings import DEFAULT_MODEL
+from server.telemetry.metrics import Metrics
 
 ENGINE_URL = "STRICTCALL_TEST_ENGINE_URL"
 WORKER_URLS = "STRICTCALL_TEST_WORKER_URLS"

@@ -22,8 +22,8 @@ from parsers.formats import Format
 from parsers.grammar import CallableTool
 from parsers.marker_tokens import spellings
 from parsers.registry import FAMILIES, find
+from server.doctor.walk import Walker
 from server.schema.plan import Root, SchemaPlan, SchemaPlanner
-from server.walk import Walker
 from tests.parsers.reading import cut, feed, fold
 from tests.parsers.tokenizers import qwen3, smollm2
 from tests.parsers.walking import walker_of_characters, walker_of_tokenizer

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from server.default_model import DefaultModelError, prepare
-from server.settings import default_cache
+from server.config.settings import default_cache
+from server.startup.default_model import DefaultModelError, prepare
 
 
 def smollm2() -> Path:

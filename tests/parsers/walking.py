@@ -9,7 +9,7 @@ from typing import Any
 
 import xgrammar as xgr
 
-from server.walk import Walker
+from server.doctor.walk import Walker
 
 CHARACTERS = [bytes([byte]) for byte in range(128)] + [char.encode() for char in "é世🚀｜▁"] + [b"<eos>"]
 """One token for each ASCII character, a few for others, and an end token."""

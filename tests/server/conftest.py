@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from parsers.registry import find
-from server.default_model import DefaultModelError, prepare
-from server.settings import default_cache
-from server.template import choose_template
-from server.vocabulary import Vocabulary
+from server.config.settings import default_cache
+from server.prompt.template import choose_template
+from server.startup.default_model import DefaultModelError, prepare
+from server.tokens.vocabulary import Vocabulary
 from tests.server.prompting import Renderer
 
 

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from parsers.families.hermes import HERMES
-from server import renderer
 from server.errors import ApiError
-from server.render import Prompt, render
+from server.prompt import renderer
+from server.prompt.render import Prompt, render
+from server.prompt.template import ChatTemplate
 from server.request import Message, Mode, Request, ToolCall, ToolChoice, ToolDefinition
-from server.template import ChatTemplate
-from server.vocabulary import Vocabulary
+from server.tokens.vocabulary import Vocabulary
 
 TEMPLATES = Path(__file__).parents[1] / "data" / "templates"
 

@@ -17,21 +17,21 @@ from openai.types.chat import ChatCompletionChunk
 
 from parsers.families.hermes import HERMES
 from parsers.family import Family
-from server.admission import admission_of
 from server.app import create_app
-from server.compiling import compile_deadline
+from server.config.settings import Settings
 from server.context import Context
 from server.engine.protocol import Finish
 from server.engine.scripted import Asked, Script, ScriptedEngine, Scripts
-from server.family import marker_tokens
-from server.metrics import Metrics
-from server.open_store import open_store
+from server.limits.admission import admission_of
+from server.mask.compiling import compile_deadline
+from server.prompt.template import ChatTemplate, choose_template
 from server.schema.deadline import CompileDeadline
 from server.schema.plan import SchemaPlanner
-from server.settings import Settings
-from server.template import ChatTemplate, choose_template
-from server.tracing import Tracing
-from server.vocabulary import Vocabulary
+from server.store.open import open_store
+from server.telemetry.metrics import Metrics
+from server.telemetry.tracing import Tracing
+from server.tokens.markers import marker_tokens
+from server.tokens.vocabulary import Vocabulary
 from tests.server.shell import client_of
 
 MODEL = "smol"

@@ -8,13 +8,13 @@ import httpx2
 from starlette.types import ASGIApp
 
 from parsers.families.hermes import HERMES
-from server.admission import admission_of
+from server.config.settings import Settings
 from server.context import Context
 from server.engine.protocol import Engine, EngineDeadError, Output
-from server.metrics import Metrics
+from server.limits.admission import admission_of
 from server.request import SamplingParams
 from server.schema.deadline import CompileDeadline, Prepared
-from server.settings import Settings
+from server.telemetry.metrics import Metrics
 
 
 class IdleEngine:

@@ -5,9 +5,9 @@ with_special_tokens(smollm2, "[TOOL_CALLS]", "[ARGS]").encode("[TOOL_CALLS]f")  
 
 from tokenizers import Tokenizer
 
-from server.default_model import prepare
-from server.settings import default_cache
-from server.vocabulary import Vocabulary
+from server.config.settings import default_cache
+from server.startup.default_model import prepare
+from server.tokens.vocabulary import Vocabulary
 
 
 def with_special_tokens(base: Vocabulary, *texts: str, end: str | None = None) -> Vocabulary:

@@ -12,9 +12,9 @@ from starlette.responses import StreamingResponse
 from starlette.types import Message
 
 from server.app import create_app
+from server.config.settings import Settings
 from server.engine.protocol import EngineError
 from server.errors import ApiError, Code
-from server.settings import Settings
 from tests.server.shell import IdleEngine, client_of, make_context
 
 FAULTS: dict[str, Exception] = {

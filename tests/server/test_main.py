@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from server.commands.serve import base_url, is_loopback
-from server.greeting import TOOL, greeting
+from server.config.settings import PREFIX
+from server.console.greeting import TOOL, greeting
 from server.main import COMMANDS, main
-from server.settings import PREFIX
 
 HEAVY = ("vllm", "torch", "transformers", "fastapi", "pydantic", "xgrammar")
 

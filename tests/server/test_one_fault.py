@@ -8,7 +8,7 @@ import pytest
 
 from server.engine.protocol import EngineError
 from server.engine.scripted import Asked, Script
-from server.vocabulary import Vocabulary
+from server.tokens.vocabulary import Vocabulary
 from tests.server.scripted import chunks_of, script, serving, tool
 
 WORDS = "Once upon a time there was a server."

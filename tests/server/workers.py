@@ -22,8 +22,8 @@ from server.engine.protocol import EngineError, Output, TokenLogprob
 from server.engine.remote import Identity, RemoteEngine
 from server.engine.scripted import ScriptedEngine, Scripts
 from server.engine.worker_client import Standing, Wanted
-from server.labels import Loss
 from server.request import SamplingParams
+from server.telemetry.labels import Loss
 
 NAME = "org/smol"
 VOCABULARY = 49152

@@ -29,7 +29,7 @@ from typing import Any
 import httpx2
 import psutil  # type: ignore[import-untyped]
 
-from server.settings import DEFAULT_MODEL
+from server.config.settings import DEFAULT_MODEL
 
 CLIENTS = 16
 START_SECONDS = 600

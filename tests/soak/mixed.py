@@ -29,7 +29,7 @@ from typing import Any
 import httpx2
 import psutil  # type: ignore[import-untyped]
 
-from server.settings import DEFAULT_MODEL
+from server.config.settings import DEFAULT_MODEL
 from tests.soak.engine_kills import TOOL, started, until_ready
 
 CLIENTS = 16

@@ -15,14 +15,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from parsers.events import CallArguments, CallBegin, Content, Event, Reasoning, merge
+from server.answering.observe import Usage
+from server.answering.sequence import FinishReason, Step
+from server.answering.verdict import Verdict
 from server.api.custom_tools import input_text
 from server.api.verdict_body import verdict_member
 from server.engine.protocol import TokenLogprob
 from server.errors import ApiError
-from server.observe import Usage
-from server.sequence import FinishReason, Step
-from server.verdict import Verdict
-from server.vocabulary import Vocabulary
+from server.tokens.vocabulary import Vocabulary
 
 DONE = b"data: [DONE]\n\n"
 

@@ -5,7 +5,7 @@ import time
 
 from fastapi import APIRouter, Request, Response
 
-from server.answer import prepare
+from server.answering.answer import prepare
 from server.api.chat.decode import DecodedChat, decode_chat
 from server.api.chat.encode import ChatResponse, ChatShape, ChatStream
 from server.api.chat.request import ChatRequestBody

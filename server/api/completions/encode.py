@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from parsers.events import Content
+from server.answering.observe import Usage
+from server.answering.sequence import Step
 from server.api.chat.encode import DONE, usage_body
 from server.api.verdict_body import verdict_member
 from server.engine.protocol import TokenLogprob
 from server.errors import ApiError
-from server.observe import Usage
-from server.sequence import Step
-from server.vocabulary import Vocabulary
+from server.tokens.vocabulary import Vocabulary
 
 LEAST = -9999.0
 """What the mask forbids has no finite log probability, and JSON no infinity."""

@@ -5,7 +5,7 @@ import time
 
 from fastapi import APIRouter, Request, Response
 
-from server.answer import prepare_all
+from server.answering.answer import prepare_all
 from server.api.completions.decode import decode_completions
 from server.api.completions.encode import CompletionResponse, CompletionShape, CompletionStream
 from server.api.completions.request import CompletionsRequestBody

@@ -25,8 +25,8 @@ from server.api.messages.request import (
 from server.api.messages.tools import decode_tools
 from server.api.messages.turns import decode_turns
 from server.policy import DEFAULT_POLICY, Policy
+from server.prompt.thinking import NONE
 from server.request import AnswerFormat, FreeText, JsonSchema, Message, Request, SamplingParams
-from server.thinking import NONE
 
 EFFORT = "medium"
 """The effort of who asks for thinking and says no more."""

@@ -17,11 +17,11 @@ from typing import Any
 from pydantic_core import from_json
 
 from parsers.events import CallArguments, CallBegin, CallEnd, Content, Event, Reasoning, merge
+from server.answering.observe import Usage
+from server.answering.sequence import FinishReason, Step
 from server.api.verdict_body import verdict_member
-from server.dialect import ANTHROPIC
 from server.errors import ApiError
-from server.observe import Usage
-from server.sequence import FinishReason, Step
+from server.http.dialect import ANTHROPIC
 
 UNREADABLE = "INVALID_JSON"
 """The key under which Anthropic has clients put the text of an input that is no JSON."""

@@ -4,14 +4,14 @@ import logging
 
 from fastapi import APIRouter, Request, Response
 
-from server.answer import count_prompt, prepare
+from server.answering.answer import count_prompt, prepare
 from server.api.messages.decode import decode_message, decode_prompt
 from server.api.messages.encode import MessageResponse, MessageShape, MessageStream
 from server.api.messages.request import CountTokensBody, MessagesRequestBody
 from server.api.messages.response import MESSAGE_RESPONSES, MESSAGES_ERROR_RESPONSES, TokenCount
 from server.api.respond import respond_streamed, respond_whole
 from server.context import context_of
-from server.exchange import exchange_of
+from server.http.exchange import exchange_of
 
 log = logging.getLogger(__name__)
 router = APIRouter(responses=MESSAGES_ERROR_RESPONSES)

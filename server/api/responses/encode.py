@@ -15,15 +15,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from server.answering.observe import Usage
+from server.answering.sequence import FinishReason, Step
+from server.answering.verdict import Verdict
 from server.api.chat.encode import logprobs_body
 from server.api.responses.names import ToolNames
 from server.api.responses.output import Message, ResponseOutput, Status
 from server.api.verdict_body import verdict_member
 from server.errors import ApiError
-from server.observe import Usage
-from server.sequence import FinishReason, Step
-from server.verdict import Verdict
-from server.vocabulary import Vocabulary
+from server.tokens.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, slots=True)

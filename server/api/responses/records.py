@@ -20,7 +20,7 @@ from server.api.body_errors import read_body
 from server.api.responses.items import InputItem, ItemList, ItemReference, dumped
 from server.api.responses.output import ID_PREFIX
 from server.errors import ApiError, Code
-from server.response_store import ResponseStore
+from server.store.responses import ResponseStore
 
 STATELESS = "This server stores no responses (--response-store off). Send the whole conversation as 'input'."
 MAX_LOOKED_UP = 256

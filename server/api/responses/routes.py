@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse
 
-from server.answer import Answer, count_prompt, prepare
+from server.answering.answer import Answer, count_prompt, prepare
 from server.api import refusals
 from server.api.respond import respond_streamed, respond_whole
 from server.api.responses.decode import (
@@ -32,9 +32,9 @@ from server.api.responses.response import (
     InputTokensBody,
     ResponseBody,
 )
-from server.auth import owner_of
 from server.context import Context, context_of
 from server.errors import ApiError
+from server.http.auth import owner_of
 
 log = logging.getLogger(__name__)
 router = APIRouter(tags=["responses"])

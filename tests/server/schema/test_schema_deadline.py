@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from server.mask.trial import byte_tokens
 from server.schema.deadline import MOST_TRIED, CompileBusyError, CompileDeadline, Prepared
-from server.schema.trial import byte_tokens
 
 FAKE = Path(__file__).with_name("fake_compiler.py")
 LONG = 60

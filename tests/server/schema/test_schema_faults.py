@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from server.commands.check import Checker, Question
+from server.mask.trial import byte_tokens
 from server.schema.limits import DEFAULT_LIMITS
-from server.schema.trial import byte_tokens
 from tests.server.schema.faults import HELD, REFUSED
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from server.commands.check import Checker
+from server.mask.trial import byte_tokens
 from server.schema.limits import DEFAULT_LIMITS
-from server.schema.trial import byte_tokens
 from tests.server.schema.suite import RIGHT, figures, judged
 
 DATA = Path(__file__).parents[2] / "data"

@@ -3,8 +3,8 @@
 import pytest
 import xgrammar as xgr
 
+from server.mask.trial import byte_tokens
 from server.schema.emit.ebnf import Fixed, alternatives, characters, fixed, literal, sequence
-from server.schema.trial import byte_tokens
 
 ODD = ['"', "\\", "\n", "\x00", "\x7f", "é", "🚀", "]", "^", "-", "`", "a", "'"]
 

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsers.spelling import JSON
+from server.mask.trial import byte_tokens
 from server.schema.automata.automaton import Automaton, State
 from server.schema.document import SchemaError
 from server.schema.emit.emit import emit
@@ -28,7 +29,6 @@ from server.schema.nodes import (
     Union,
     Values,
 )
-from server.schema.trial import byte_tokens
 from tests.server.schema.emit.languages import admits, nodes, of_length, without
 
 

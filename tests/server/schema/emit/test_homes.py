@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsers.spelling import TextForm
+from server.mask.trial import byte_tokens
 from server.schema.automata.automaton import ANY_TEXT
 from server.schema.automata.languages import Languages
 from server.schema.emit.limited import LimitedTexts
 from server.schema.emit.rules import Rules
 from server.schema.emit.texts import TextRules
-from server.schema.trial import byte_tokens
 from server.schema.unmasked import Ledger
 
 MARKS = ("</p>", "<q")
