@@ -41,8 +41,16 @@ OPTIONS: Mapping[str, Any] = {
         for name in _LATER_FORMATS
     },
     "offline": True,
+    "pattern_options": jsonschema_rs.RegexOptions(),
+}
+BACKTRACKING: Mapping[str, Any] = {
+    **OPTIONS,
     "pattern_options": jsonschema_rs.FancyRegexOptions(backtrack_limit=100_000),
 }
+"""For schemas whose patterns look around or refer back.
+
+Not for all: its library takes "a" for `^a+b*a+$` (jsonschema-rs 0.60.3), and may give up on a long text.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +110,9 @@ class InstanceValidator:
         self._finder = None
         self._says_where = True
         try:
-            self._validator = jsonschema_rs.validator_for(self._schema, **OPTIONS)
+            self._validator, options = _compiled(self._schema)
             if can_find(schema):
-                self._finder = Finder(self._schema, OPTIONS)
+                self._finder = Finder(self._schema, options)
             else:
                 # Without the finder, a tree of unions would be tried in every way.
                 self._says_where = not is_recursive(Document(schema, draft))
@@ -133,6 +141,13 @@ class InstanceValidator:
         for error in (self._finder or self._validator).iter_errors(value):
             for path, keyword, message, note in told(error, subject):
                 yield InstanceError(json_path(path), keyword, message + note)
+
+
+def _compiled(schema: Any) -> tuple[jsonschema_rs.Validator, Mapping[str, Any]]:
+    try:
+        return jsonschema_rs.validator_for(schema, **OPTIONS), OPTIONS
+    except jsonschema_rs.ValidationError:
+        return jsonschema_rs.validator_for(schema, **BACKTRACKING), BACKTRACKING
 
 
 def _writable(value: Any) -> Any:

@@ -89,6 +89,8 @@ def test_keyword_is_spelled_as_in_the_schema(schema: Any, value: Any, keyword: s
         ),
         ({"$schema": "http://json-schema.org/draft-07/schema#", "format": "duration"}, "P1D", "a day"),
         ({"pattern": "^(?=.*\\d)a"}, "a1", "a"),
+        ({"pattern": "^a+b*a+$"}, "aa", "a"),
+        ({"pattern": ".+a*.+."}, "000", "00"),
         ({"pattern": r"^\p{L}$"}, "é", "1"),
         ({"pattern": "^a$"}, "a", "a\n"),
         ({"pattern": "^\\d$"}, "3", "٣"),

@@ -13,7 +13,7 @@ from server.schema.automata.rules import Matches, MatchesNot, Rule, TextLimit
 from server.schema.unmasked import Ledger
 
 LANGUAGES = Languages()
-OPTIONS = jsonschema_rs.FancyRegexOptions(backtrack_limit=100_000)
+OPTIONS = jsonschema_rs.RegexOptions()
 
 ATOMS = st.sampled_from(
     [
