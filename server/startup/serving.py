@@ -78,7 +78,9 @@ class Server(uvicorn.Server):
         """Say whether to close the port and stop; uvicorn asks ten times a second."""
         if self._told and not self._admission.stopping:
             self._drain()
-        return await super().on_tick(counter) or (self._admission.stopping and self._drained())
+        # Said to all, so that nobody takes the engine, which is closed next, for one that has died.
+        self.should_exit |= self._admission.stopping and self._drained()
+        return await super().on_tick(counter)
 
     def _drain(self) -> None:
         running = len(self.server_state.tasks)

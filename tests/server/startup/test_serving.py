@@ -69,6 +69,7 @@ class SlowToClose(IdleEngine):
 async def test_an_engine_that_is_being_closed_has_not_died(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that is told to stop says so, however long its engine takes to end."""
     monkeypatch.setattr(serving, "CHECK_SECONDS", 0.05)
+    monkeypatch.setattr(serving, "LAST_ANSWERS_SECONDS", 0.05)
     async with running(SlowToClose()) as (_, task):
         signal.raise_signal(signal.SIGTERM)
 
