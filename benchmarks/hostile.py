@@ -9,6 +9,8 @@
 All requests of `hostile_schemas.py` are sent to the real server, one after the other, while it streams to
 another client. A refusal costs no model time; what is answered has three tokens, of a model that also writes
 for the stream. `--only WORD` takes those that have the word in their names.
+
+The stream has no tokens of white space: that is passed on with what follows it, and would look like a wait.
 """
 
 import argparse
@@ -35,9 +37,11 @@ STREAM: dict[str, Any] = {
     **COMMON,
     "messages": [{"role": "user", "content": "Tell me a long story."}],
     "max_tokens": 1_500,
-    "logit_bias": {"2": -100},
     "stream": True,
 }
+END = 2
+"""The token that ends an answer of the default model."""
+BLANKS = tuple(letter * count for letter in " \n\t" for count in range(1, 9))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +58,16 @@ class Figure:
 class Beside:
     """One stream after the other, whose chunks are timed."""
 
-    def __init__(self, origin: str) -> None:
+    def __init__(self, origin: str, *, without: Sequence[int]) -> None:
+        """`without`: the tokens that the streams must not have."""
         self._origin = origin
+        self._body = {**STREAM, "logit_bias": dict.fromkeys(map(str, without), -100)}
         self._streams = [Stream()]
 
     async def run(self) -> None:
         while True:
             self._streams.append(Stream())
-            await read_stream(self._origin, STREAM, self._streams[-1])
+            await read_stream(self._origin, self._body, self._streams[-1])
             if not self._streams[-1].complete:
                 sys.exit("The stream beside the requests has broken.")
 
@@ -79,9 +85,20 @@ class Beside:
         return max(stream.longest_gap(begun, ended) for stream in self._streams[-3:])
 
 
+async def blank_tokens(http: httpx2.AsyncClient) -> list[int]:
+    """Tokens of white space alone."""
+    found = []
+    for text in BLANKS:
+        response = await http.post("/tokenize", json={"prompt": text, "add_special_tokens": False})
+        tokens = response.raise_for_status().json()["tokens"]
+        found += tokens if len(tokens) == 1 else []
+    return found
+
+
 async def figures(origin: str, asked: Sequence[Row]) -> tuple[list[Figure], float]:
     """Send all requests in turn; also the longest gap of the stream with nothing beside it."""
-    beside = Beside(origin)
+    async with httpx2.AsyncClient(base_url=origin, timeout=60) as http:
+        beside = Beside(origin, without=[END, *await blank_tokens(http)])
     streaming = asyncio.create_task(beside.run())
     await beside.flows()
     begun = time.perf_counter()
