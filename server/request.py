@@ -49,7 +49,8 @@ class ToolDefinition:
     """A function the model may call. `parameters` is None where the client gave none: no arguments.
 
     `param` is where the client wrote it (`tools[0].function`), for error messages, and `schema_key` what the
-    client calls its parameters. `examples` are arguments that the client says are right.
+    client calls its parameters. `examples` are arguments that the client says are right. `lark` is the Lark
+    grammar that the one string of the parameters is held to.
     """
 
     name: str
@@ -59,6 +60,7 @@ class ToolDefinition:
     param: str = ""
     schema_key: str = "parameters"
     examples: tuple[Mapping[str, Json], ...] = ()
+    lark: str | None = None
 
     @property
     def schema_param(self) -> str:

@@ -154,7 +154,10 @@ def _call_rule(tool: ToolDefinition, planner: SchemaPlanner, spelling: Spelling,
         content = any_object(planner, spelling)
         return CallRule(tool, content, validator, Held.ENVELOPE, streams=False, outline=_parameters(tool))
     try:
-        plan = planner.plan(schema, closed=True, root=Root.OBJECT, spelling=spelling)
+        if tool.lark is None:
+            plan = planner.plan(schema, closed=True, root=Root.OBJECT, spelling=spelling)
+        else:
+            plan = planner.plan_lark(tool.lark, schema, spelling=spelling)
     except SchemaError as error:
         raise schema_refused(error, param=param, name=tool.name) from error
     return CallRule(

@@ -62,6 +62,26 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
+class Productions:
+    """A context-free grammar of text, from the rule `start` on.
+
+    A rule is written in one of its ways, each of which is one thing after the other: names of rules, or of
+    `texts`.
+    """
+
+    start: str
+    rules: Mapping[str, tuple[tuple[str, ...], ...]]
+    texts: Mapping[str, Automaton]
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A string of a context-free grammar."""
+
+    grammar: Productions
+
+
+@dataclass(frozen=True, slots=True)
 class Contains:
     """How many items of an array are `matching`: `least` to `most`. The others are `other`."""
 
@@ -128,7 +148,7 @@ class Reference:
     name: str
 
 
-Node = Anything | Literals | Null | Boolean | Number | Text | Array | Object | Union | Reference
+Node = Anything | Literals | Null | Boolean | Number | Text | Phrase | Array | Object | Union | Reference
 
 
 @dataclass(frozen=True, slots=True)

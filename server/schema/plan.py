@@ -12,7 +12,7 @@ schema does not speak of others, and where no type is stated, the types that the
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -20,12 +20,15 @@ from typing import Any
 from parsers.spelling import JSON, Spelling
 from server.request import Schema
 from server.schema.automata.languages import Languages
+from server.schema.automata.properties import UnicodeProperties
 from server.schema.check import check_schema, is_tool
 from server.schema.contents import unmasked_contents
 from server.schema.document import Document, SchemaError
 from server.schema.emit.emit import emit
 from server.schema.emit.places import outline_for
 from server.schema.instance import InstanceValidator
+from server.schema.lark.syntax import UnsupportedGrammar
+from server.schema.lark.values import INPUT, lark_values
 from server.schema.later import check_later
 from server.schema.limits import DEFAULT_LIMITS, SchemaLimits
 from server.schema.nodes import Values
@@ -78,7 +81,9 @@ class SchemaPlanner:
         self._limits = limits
         self._plans = Recent[tuple[str, bool, Root, Spelling], SchemaPlan](size=size)
         self._validators = Recent[tuple[str, bool], InstanceValidator](size=size)
+        self._lark_plans = Recent[tuple[str, Spelling], SchemaPlan](size=size)
         self._languages = Languages()
+        self._properties = UnicodeProperties()
 
     def validator(self, schema: Schema, *, param: str, name: str) -> InstanceValidator:
         """Return what checks the values of a schema that itself is right, or raise as `check_schema` does."""
@@ -98,6 +103,23 @@ class SchemaPlanner:
         key = (_text(schema), closed, root, spelling)
         return self._plans.get(key, lambda: self._plan(schema, spelling, closed=closed, root=root))
 
+    def plan_lark(self, definition: str, schema: Schema, *, spelling: Spelling = JSON) -> SchemaPlan:
+        """Plan the arguments of a custom tool, which are of the schema, for text of a Lark grammar.
+
+        Raises `SchemaError` as `plan` does, and for a grammar that is not held.
+        """
+        return self._lark_plans.get(
+            (definition, spelling), lambda: self._plan_lark(definition, schema, spelling)
+        )
+
+    def _plan_lark(self, definition: str, schema: Schema, spelling: Spelling) -> SchemaPlan:
+        try:
+            values = lark_values(definition, self._properties)
+        except UnsupportedGrammar as fault:
+            raise SchemaError(f"#/properties/{INPUT}", str(fault)) from fault
+        validator = InstanceValidator(schema, Document.load(schema, self._limits).draft)
+        return self._written(values, (), validator, spelling)
+
     def _plan(self, schema: Schema, spelling: Spelling, *, closed: bool, root: Root) -> SchemaPlan:
         document = Document.load(schema, self._limits)
         validator = InstanceValidator(schema, document.draft)
@@ -105,17 +127,26 @@ class SchemaPlanner:
         normaliser = Normaliser(document, self._languages, closed=closed)
         try:
             values, unmasked = normaliser.values(root.kinds)
-            ledger = Ledger()
+        except RecursionError:
+            raise _too_deep() from None
+        return self._written(values, (*unmasked, *unmasked_contents(document)), validator, spelling)
+
+    def _written(
+        self, values: Values, unmasked: Iterable[Unmasked], validator: InstanceValidator, spelling: Spelling
+    ) -> SchemaPlan:
+        """The plan of values, in their spelling."""
+        ledger = Ledger()
+        try:
             grammar = emit(values, spelling, self._languages, ledger)
             outline = outline_for(values, spelling)
         except RecursionError:
-            raise SchemaError("#", "the schema is nested too deeply, its references followed") from None
+            raise _too_deep() from None
         if len(grammar) > MAX_GRAMMAR:
             raise SchemaError(
                 "#", "the mask of the schema would be too large; drop parts of it that are not in use"
             )
-        unmasked = (*unmasked, *ledger.entries(), *unmasked_contents(document))
-        return SchemaPlan({"type": "grammar", "grammar": grammar}, unmasked, validator, outline, values)
+        noted = (*unmasked, *ledger.entries())
+        return SchemaPlan({"type": "grammar", "grammar": grammar}, noted, validator, outline, values)
 
 
 def plan_schema(
@@ -123,6 +154,10 @@ def plan_schema(
 ) -> SchemaPlan:
     """Plan a schema afresh; see `SchemaPlanner.plan`."""
     return SchemaPlanner(size=1).plan(schema, closed=closed, root=root, spelling=spelling)
+
+
+def _too_deep() -> SchemaError:
+    return SchemaError("#", "the schema is nested too deeply, its references followed")
 
 
 def _text(schema: Schema) -> str:

@@ -26,7 +26,7 @@ from server.api.chat.tools import (
     NamedTool,
     ToolChoiceBody,
 )
-from server.api.custom_tools import input_schema
+from server.api.custom_tools import input_schema, lark_of
 from server.errors import ApiError
 from server.request import Mode, ToolChoice, ToolDefinition
 
@@ -90,6 +90,7 @@ def _any_tool(tool: ChatTool, param: str) -> ToolDefinition:
         strict=True,
         param=f"{param}.custom",
         schema_key=f"{path}.definition",
+        lark=lark_of(grammar),
     )
 
 

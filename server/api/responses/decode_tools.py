@@ -4,7 +4,7 @@
     # ResponseTools(tools=(ToolDefinition("f", strict=True, …),), choice=ToolChoice(Mode.REQUIRED), …,
     #               warnings=("tools[1]: 'web_search' runs on OpenAI's servers and not here; …",))
 
-A custom tool is a function with one string, `input`, to the model: its grammar is the string's pattern.
+A custom tool is a function with one string, `input`, to the model, and its grammar is what holds that.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from server.api import refusals
 from server.api.chat.decode import for_log
-from server.api.custom_tools import input_schema
+from server.api.custom_tools import input_schema, lark_of
 from server.api.responses.names import ClientTool, ToolKind, ToolNames, spoken_name
 from server.api.responses.request import ResponsePromptBody
 from server.api.responses.tools import (
@@ -76,8 +76,8 @@ class _Found:
                 form = tool.format if isinstance(tool.format, GrammarInput) else None
                 schema = input_schema(form, f"{param}.format")
                 definition = _definition(tool, param, namespace, schema, strict=True)
-                grammar = replace(definition, schema_key="format.definition")
-                self._put(grammar, ClientTool(ToolKind.CUSTOM, tool.name, namespace))
+                held = replace(definition, schema_key="format.definition", lark=lark_of(form))
+                self._put(held, ClientTool(ToolKind.CUSTOM, tool.name, namespace))
             case FunctionTool():
                 strict = tool.strict is not False or self._all_strict
                 definition = _definition(tool, param, namespace, tool.parameters, strict=strict)

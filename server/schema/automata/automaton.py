@@ -36,6 +36,21 @@ class Automaton:
             at = self._next(at, ord(character)) if at is not None else None
         return at is not None and self.states[at].accepts
 
+    @property
+    def word(self) -> str | None:
+        """The one text of the language, if it has but one."""
+        found: list[str] = []
+        for number, state in enumerate(self.states):
+            if state.accepts:
+                return "".join(found) if not state.moves else None
+            if len(state.moves) > 1 or state.moves[0][1] != number + 1:
+                return None
+            charset = state.moves[0][0]
+            if len(charset) > 1 or charset[0][0] != charset[0][1]:
+                return None
+            found.append(chr(charset[0][0]))
+        return None
+
     def _next(self, state: int, code: int) -> int | None:
         for charset, target in self.states[state].moves:
             if any(first <= code <= last for first, last in charset):

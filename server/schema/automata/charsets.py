@@ -28,6 +28,7 @@ SPACE: Charset = (
 
 _SURROGATES = (0xD800, 0xDFFF)
 _LAST = 0x10FFFF
+_BETWEEN_CASES = 0x20
 
 
 def single(character: str) -> Charset:
@@ -57,6 +58,29 @@ def invert(charset: Charset) -> Charset:
             gaps.append((start, first - 1))
         start = last + 1
     return (*gaps, (start, _LAST)) if start <= _LAST else tuple(gaps)
+
+
+def with_cases(charset: Charset) -> Charset:
+    """The characters, and each letter of ASCII among them in its other case as well."""
+    lower, upper = ((0x61, 0x7A),), ((0x41, 0x5A),)
+    return union(charset, _moved(charset, lower, -_BETWEEN_CASES), _moved(charset, upper, _BETWEEN_CASES))
+
+
+def _moved(charset: Charset, within: Charset, by: int) -> Charset:
+    return tuple((first + by, last + by) for first, last in common(charset, within))
+
+
+def common(one: Charset, other: Charset) -> Charset:
+    """The characters that are in both sets."""
+    found, at = [], 0
+    for first, last in one:
+        while at < len(other) and other[at][1] < first:
+            at += 1
+        for low, high in other[at:]:
+            if low > last:
+                break
+            found.append((max(first, low), min(last, high)))
+    return tuple(found)
 
 
 def classes_of(charsets: Iterable[Charset]) -> Classes:

@@ -7,12 +7,12 @@ What the check behind the mask accepts is the truth, and where it departs from E
 all but a line feed, and a brace or a bracket that stands for itself is escaped.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from enum import Enum
 
-from server.schema.automata.automaton import Charset
-from server.schema.automata.charsets import DIGIT, SPACE, WORD, invert, single, union
+from server.schema.automata.automaton import ANY_CHARACTER, Charset
+from server.schema.automata.charsets import DIGIT, SPACE, WORD, invert, single, size_of, union, with_cases
 
 Properties = Callable[[str], Charset | None]
 r"""The characters of a Unicode property by its name, as in `\p{name}`; None if there is none of this name."""
@@ -23,6 +23,7 @@ _CONTROLS = {"t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r"}
 # `\<` and `\>` are not listed: the check takes them for the borders of a word.
 _THEMSELVES = frozenset(r"""^$\.*+?()[]{}|/-_ #'"@%&~`:;=,!""")
 _DOT = invert(single("\n"))
+_LAST_ASCII = 0x7F
 
 
 class UnsupportedPattern(ValueError):  # noqa: N818 - an outcome that its callers plan for
@@ -32,6 +33,15 @@ class UnsupportedPattern(ValueError):  # noqa: N818 - an outcome that its caller
 class Edge(Enum):
     START = "^"
     END = "$"
+
+
+class Mode(Enum):
+    """In what a pattern may be meant otherwise than those of schemas."""
+
+    ANY_CASE = "any case"
+    DOT_IS_ALL = "dot is all"
+    GREEDY = "greedy"
+    """What ends a lazy repeat is not only a matter of the text that is found: there may be none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +71,9 @@ class Repeat:
 Part = Characters | Sequence | Choice | Repeat | Edge
 
 
-def parse(pattern: str, properties: Properties) -> Part:
+def parse(pattern: str, properties: Properties, modes: Collection[Mode] = ()) -> Part:
     """Read a pattern; raises `UnsupportedPattern`."""
-    reader = _Reader(pattern, properties)
+    reader = _Reader(pattern, properties, modes)
     part = reader.choice(0)
     if not reader.at_end:
         raise UnsupportedPattern("the pattern has a parenthesis too many")
@@ -86,10 +96,11 @@ def widen(part: Part, *, counted: int) -> Part:
 
 
 class _Reader:
-    def __init__(self, pattern: str, properties: Properties) -> None:
+    def __init__(self, pattern: str, properties: Properties, modes: Collection[Mode]) -> None:
         self._text = pattern
         self._at = 0
         self._properties = properties
+        self._modes = modes
 
     @property
     def at_end(self) -> bool:
@@ -116,14 +127,15 @@ class _Reader:
         if character == "[":
             return Characters(self._class())
         if character == ".":
-            return Characters(_DOT)
+            return Characters(ANY_CHARACTER if Mode.DOT_IS_ALL in self._modes else _DOT)
         if character in "^$":
             return Edge(character)
         if character == "\\":
-            return Characters(self._escape())
+            charset = self._escape()
+            return Characters(self._cased(charset) if size_of(charset) == 1 else charset)
         if character in "*+?{":
             raise UnsupportedPattern(f"the pattern has a {character} that repeats nothing")
-        return Characters(_literal(character))
+        return Characters(self._cased(_literal(character)))
 
     def _group(self, depth: int) -> Part:
         if self._take("?") and not self._take(":"):
@@ -144,7 +156,8 @@ class _Reader:
         if isinstance(part, Edge):
             raise UnsupportedPattern("the pattern repeats an anchor")
         # A lazy repeat finds the same texts.
-        self._take("?")
+        if self._take("?") and Mode.GREEDY in self._modes:
+            raise UnsupportedPattern("the mask does not hold lazy repeats: say what the text goes on until")
         if self._peek() in ("*", "+", "?", "{"):
             raise UnsupportedPattern("the pattern repeats a repeat")
         return Repeat(part, *bounds)
@@ -183,8 +196,15 @@ class _Reader:
                 parts.append(_range(first, self._class_member()))
             else:
                 parts.append(first)
-        charset = union(*parts)
+        charset = self._cased(union(*parts))
         return invert(charset) if inverted else charset
+
+    def _cased(self, charset: Charset) -> Charset:
+        if Mode.ANY_CASE not in self._modes:
+            return charset
+        if charset[-1][1] > _LAST_ASCII:
+            raise UnsupportedPattern("the mask knows the cases of ASCII letters only")
+        return with_cases(charset)
 
     def _class_member(self) -> Charset:
         character = self._next()

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from parsers.spelling import Escapes, TextForm
 from server.schema.automata.automaton import ANY_CHARACTER, Charset
-from server.schema.automata.charsets import invert
+from server.schema.automata.charsets import common, invert
 from server.schema.emit.ebnf import characters, literal
 
 _BARE_IN_JSON: Charset = ((0x20, 0x21), (0x23, 0x5B), (0x5D, 0xD7FF), (0xE000, 0x10FFFF))
@@ -81,16 +81,3 @@ def _any_of(letters: Iterable[str]) -> str:
 
 def _hexadecimal(digits: list[int]) -> str:
     return _any_of({case for digit in digits for case in (f"{digit:x}", f"{digit:X}")})
-
-
-def common(one: Charset, other: Charset) -> Charset:
-    """The characters that are in both sets."""
-    found, at = [], 0
-    for first, last in one:
-        while at < len(other) and other[at][1] < first:
-            at += 1
-        for low, high in other[at:]:
-            if low > last:
-                break
-            found.append((max(first, low), min(last, high)))
-    return tuple(found)

@@ -18,6 +18,7 @@ from server.schema.nodes import (
     Null,
     Number,
     Object,
+    Phrase,
     Property,
     Reference,
     Text,
@@ -84,7 +85,7 @@ def node_of(value: Any) -> Node:
 
 def _kind(node: Node) -> str:
     match node:
-        case Text():
+        case Text() | Phrase():
             return "string"
         case Number(integer):
             return "integer" if integer else "number"

@@ -27,17 +27,17 @@ class LimitedTexts:
     """Limits languages, and notes in the ledger where a limit has to take the language's place."""
 
     def __init__(self, languages: Languages, ledger: Ledger) -> None:
-        self._languages = languages
+        self.languages = languages
         self._ledger = ledger
 
     def matching(self, pattern: str) -> Automaton:
         """The texts that match a pattern of our own; all if it is empty."""
-        found = self._languages.text([Rule("#", "pattern", Matches(pattern))] if pattern else [], Ledger())
+        found = self.languages.text([Rule("#", "pattern", Matches(pattern))] if pattern else [], Ledger())
         return ANY_TEXT if found is None else found
 
     def none_of(self, words: Sequence[str]) -> Automaton:
         """All texts but the words."""
-        found = self._languages.text([Rule("#", "enum", IsNoneOf(tuple(words)))], Ledger())
+        found = self.languages.text([Rule("#", "enum", IsNoneOf(tuple(words)))], Ledger())
         return ANY_TEXT if found is None else found
 
     def note(self, pointer: str, keyword: str, why: str) -> None:
@@ -48,7 +48,7 @@ class LimitedTexts:
         """The texts of both. Raises `TooLarge`."""
         if ANY_TEXT in (one, other):
             return other if one == ANY_TEXT else one
-        return self._languages.meet(one, other)
+        return self.languages.meet(one, other)
 
     def free(self, marks: Sequence[str]) -> tuple[Automaton, ...]:
         """All texts that hold none of the marks, and those that hold not even their beginnings."""
@@ -56,6 +56,10 @@ class LimitedTexts:
             return ()
         both = (self._any_without(marks, ()), self._any_without(_short(marks), ()))
         return tuple(found for found in both if found is not None)
+
+    def allowed(self, marks: Sequence[str]) -> Automaton:
+        """All texts without the beginnings of the marks."""
+        return self._any_without(_short(marks), ()) or ANY_TEXT
 
     def without(
         self, language: Automaton, marks: Sequence[str], kinds: Collection[str], pointer: str
@@ -81,7 +85,7 @@ class LimitedTexts:
     def _any_without(self, marks: Sequence[str], kinds: Iterable[str]) -> Automaton | None:
         patterns = [*map(_spelled_out, marks), *(LOOKALIKES[kind] for kind in sorted(kinds))]
         rules = [Rule("#", "pattern", MatchesNot(pattern)) for pattern in patterns]
-        return self._languages.text(rules, Ledger())
+        return self.languages.text(rules, Ledger())
 
 
 def _short(marks: Sequence[str]) -> list[str]:

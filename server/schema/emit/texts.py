@@ -22,15 +22,17 @@ from server.schema.emit.rules import Rules
 
 
 class TextRules:
-    """Writes text with its end and what is `after` it.
+    """Writes text with its `end`, None for that of its form, and what is `after` it.
 
     `ahead`: the characters of which one follows that, where they are known.
     """
 
-    def __init__(self, rules: Rules, form: TextForm, *, after: str = "", ahead: str = "") -> None:
+    def __init__(
+        self, rules: Rules, form: TextForm, *, end: str | None = None, after: str = "", ahead: str = ""
+    ) -> None:
         self._rules = rules
         self._form = form
-        self._end = literal(form.end + after)
+        self._end = literal((form.end if end is None else end) + after)
         self._ahead = (
             f" (={characters(tuple((ord(char), ord(char)) for char in sorted(ahead)))})" if ahead else ""
         )

@@ -13,6 +13,7 @@ from server.schema.emit.kinds import ANYTHING, Definitions, by_kind
 from server.schema.emit.limited import LimitedTexts
 from server.schema.emit.literals import inside, spelled
 from server.schema.emit.objects import Member, ObjectRules
+from server.schema.emit.phrases import PhraseRules
 from server.schema.emit.places import Place
 from server.schema.emit.reading import is_read, lookalikes, looks_like
 from server.schema.emit.rules import Rules
@@ -27,6 +28,8 @@ from server.schema.nodes import (
     Null,
     Number,
     Object,
+    Phrase,
+    Productions,
     Property,
     Reference,
     Text,
@@ -44,7 +47,7 @@ _DECIMAL = TextForm("", "")
 
 _LOOSE_ENDS = "this model writes elements, and the mask does not know the end tags of unnamed ones"
 
-_Written = Literals | Null | Boolean | Number | Text | Array | Object | Union
+_Written = Literals | Null | Boolean | Number | Text | Phrase | Array | Object | Union
 """The nodes that are written where they stand."""
 
 
@@ -121,6 +124,8 @@ class ValueRules:
                 return self._number(node)
             case Text(language):
                 return self._text(language, place)
+            case Phrase(grammar):
+                return self._phrase(grammar)
             case Array():
                 return self._array(node, place)
             case Object():
@@ -158,6 +163,12 @@ class ValueRules:
             fixed(form.begin),
             (Rule(self._rules_of(form, after, ahead).rule(found, self._grammar.limited.free(form.never))),),
         )
+
+    def _phrase(self, grammar: Productions, *, after: str = "") -> Expression | None:
+        """Text of a grammar, which stands where no value of another kind does, and what is after it."""
+        form = self._spelling.text
+        name = PhraseRules(self._rules, form, self._grammar.limited).rule(grammar)
+        return None if name is None else sequence(fixed(form.begin), (Rule(name),), fixed(form.end + after))
 
     def _rules_of(self, form: TextForm, after: str, ahead: str) -> TextRules:
         key = (form, after, ahead)
@@ -259,6 +270,8 @@ class ValueRules:
         others = lookalikes(place, self._spelling)
         if isinstance(node, Text):
             return self._text(node.language, place, after=after, unlike=others)
+        if isinstance(node, Phrase):
+            return self._phrase(node.grammar, after=after)
         if isinstance(node, Literals):
             read = tuple(value for value in node.values if not looks_like(value, others))
             found = self._scalars(Literals(read))

@@ -1,0 +1,1 @@
+"""Lark grammars, which say what text a custom tool is called with."""
