@@ -25,7 +25,7 @@ def untangled(rules: Mapping[str, Ways]) -> dict[str, Ways]:
 def _opened(name: str, rules: Mapping[str, Ways]) -> Iterator[Way]:
     """The ways of a rule; those of a rule that leads back to it in place of that rule's name."""
     for way in rules[name]:
-        inner = rules[way[0]] if len(way) == 1 and isinstance(way[0], str) else ()
+        inner = rules.get(way[0], ()) if len(way) == 1 and isinstance(way[0], str) else ()
         if way == (name,):
             continue
         leads_back = any(name in _edges(each) for each in inner)
