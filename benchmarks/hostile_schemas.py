@@ -89,6 +89,7 @@ def tool(name: str, schema: Schema) -> dict[str, Any]:
 def heavy_requests() -> Iterator[tuple[str, dict[str, Any]]]:
     """What is large as a whole."""
     yield from heavy_tools()
+    yield from heavy_grammars()
     for name, form in heavy_forms():
         yield name, {"structured_outputs": form}
 
@@ -123,6 +124,26 @@ def heavy_tools() -> Iterator[tuple[str, dict[str, Any]]]:
     large = [tool(f"f{n}", parameters(schema)) for n, (_, schema) in enumerate(heavy_schemas())]
     yield "10 tools with large schemas", {"tools": large[:10]}
     yield "a heavy tool and a heavy format", {**in_answer(heavy), "tools": [tool("f", heavy)]}
+
+
+def heavy_grammars() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Lark grammars of custom tools."""
+    words = " | ".join(f'"k{number:05d}"' for number in range(2_900))
+    rules = "".join(f'r{number}: r{(number + 1) % 900} | "x"\n' for number in range(900))
+    yield "a Lark grammar of 2,900 words", lark(f"start: {words}")
+    yield "a Lark grammar of 1 MB", lark('start: "a"\n' + "// x\n" * 200_000)
+    yield "a Lark grammar of nested counts", lark('start: (("(" start ")") ~ 0..900) ~ 0..900 | "x"')
+    yield "a Lark grammar of empty loops", lark('start: ((start? ""*)*)* "x" | ""')
+    yield "a Lark grammar of circles", lark(f"start: r0\n{rules}")
+    yield "a Lark grammar of many states", lark("start: /(a|b)*a(a|b){40}/")
+    yield "a Lark grammar without an end", lark('start: "x" start')
+    yield "a Lark grammar of 3,000 brackets", lark(f"start: {'(' * 3_000}B{')' * 3_000}")
+
+
+def lark(definition: str) -> dict[str, Any]:
+    grammar = {"syntax": "lark", "definition": definition}
+    custom = {"name": "f", "format": {"type": "grammar", "grammar": grammar}}
+    return {"tools": [{"type": "custom", "custom": custom}], "tool_choice": "required"}
 
 
 def heavy_forms() -> Iterator[tuple[str, dict[str, Any]]]:

@@ -19,14 +19,18 @@ def custom(definition: str | None = None, syntax: str = "regex") -> dict[str, An
 @pytest.mark.parametrize(
     "choice", ["auto", "required", {"type": "custom", "custom": {"name": "sql"}}], ids=str
 )
-@pytest.mark.parametrize("definition", [None, "SELECT [a-z]+"])
+@pytest.mark.parametrize(
+    "described",
+    [custom(), custom("SELECT [a-z]+"), custom('start: "SELECT " /[a-z]+/', "lark")],
+    ids=range(3),
+)
 async def test_a_call_has_the_text_and_goes_back(
-    vocabulary: Vocabulary, definition: str | None, choice: Any
+    vocabulary: Vocabulary, described: dict[str, Any], choice: Any
 ) -> None:
     """As the SDK has it; the model sees the call again as it wrote it."""
     wrote = call("sql", {"input": "SELECT abc"})
     async with serving(vocabulary, [wrote, "Done."]) as server:
-        request: dict[str, Any] = {"model": "smol", "tools": [custom(definition)]}
+        request: dict[str, Any] = {"model": "smol", "tools": [described]}
         asked: dict[str, Any] = {**request, "messages": QUESTION, "tool_choice": choice}
         first = await server.sdk.chat.completions.create(**asked)
         message = first.choices[0].message
@@ -62,8 +66,8 @@ async def test_functions_beside_it_stay_functions(vocabulary: Vocabulary) -> Non
         ({"tools": [custom()], "stream": True}, "unsupported_value", "tools[0].type"),
         (
             {"tools": [custom("start: WORD", "lark")]},
-            "unsupported_value",
-            "tools[0].custom.format.grammar.syntax",
+            "invalid_value",
+            "tools[0].custom.format.grammar.definition",
         ),
         ({"tools": [custom("a)|(b")]}, "invalid_value", "tools[0].custom.format.grammar.definition"),
         (
