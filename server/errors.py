@@ -32,6 +32,7 @@ class Code(Enum):
     INVALID_TOOLS = ("invalid_function_parameters", 400, "invalid_request_error")
     INVALID_SCHEMA = ("invalid_json_schema", 400, "invalid_request_error")
     TEMPLATE_REFUSED = ("chat_template_error", 400, "invalid_request_error")
+    MASK_TOO_SLOW = ("mask_too_slow", 400, "invalid_request_error")
     CONTEXT_LENGTH = ("context_length_exceeded", 400, "invalid_request_error")
     PREVIOUS_NOT_FOUND = ("previous_response_not_found", 400, "invalid_request_error")
     BODY_TOO_LARGE = ("request_too_large", 413, "invalid_request_error")

@@ -21,14 +21,17 @@ from vllm.config import SchedulerConfig, VllmConfig
 from vllm.v1.core.sched.async_scheduler import AsyncScheduler
 from vllm.v1.core.sched.output import GrammarOutput, SchedulerOutput
 from vllm.v1.core.sched.scheduler import Scheduler
+from vllm.v1.engine import EngineCoreOutput
 from vllm.v1.request import Request
 from vllm.v1.structured_output import StructuredOutputManager
 from vllm.v1.structured_output.backend_types import StructuredOutputGrammar, StructuredOutputOptions
-from vllm.v1.structured_output.backend_xgrammar import XgrammarBackend
+from vllm.v1.structured_output.backend_xgrammar import XgrammarBackend, XgrammarGrammar
 from xgrammar import GrammarCompiler
 
+from server.engine.bounded_masks import BoundedGrammar
 from server.engine.pace import Pace
 from server.engine.parent import end_with_parent
+from server.engine.protocol import MaskTooSlowError
 from server.telemetry.metrics import EngineMetrics
 
 TESTED_VERSIONS = "vllm 0.32.0 and xgrammar 0.2.8"
@@ -45,9 +48,14 @@ class SeamError(Exception):
 
 
 class TimedXgrammarBackend(XgrammarBackend):
-    """Compiles grammars as vLLM's own backend does, and measures it. Runs on several threads."""
+    """Compiles grammars as vLLM's own backend does, measures it, and bounds what their masks may take.
+
+    Runs on several threads.
+    """
 
     engine_metrics: EngineMetrics
+    given_up: set[str]
+    """The requests whose masks took too long, and that have not been told so."""
 
     def compile_grammar(
         self,
@@ -66,7 +74,7 @@ class TimedXgrammarBackend(XgrammarBackend):
             metrics.grammar_cache_hits.inc()
         else:
             metrics.grammar_cache_misses.inc()
-        return grammar
+        return BoundedGrammar.of(grammar, given_up=self.given_up.add)
 
 
 def make_way() -> None:
@@ -100,6 +108,16 @@ class TimedMasks:
             self.engine_metrics.mask_fill_seconds.observe(time.perf_counter() - started)
             self.engine_metrics.mask_rows.inc(len(masks.grammar_bitmask))
         return masks
+
+    def update_from_output(self, *args: Any, **kwargs: Any) -> Any:
+        told = super().update_from_output(*args, **kwargs)  # type: ignore[misc]  # as above
+        if given_up := self.structured_output_manager.backend.given_up:
+            self.engine_metrics.masks_given_up.inc(len(given_up))
+            for output in (output for outputs in told.values() for output in outputs.outputs):
+                if output.request_id in given_up:
+                    output.stop_reason = MaskTooSlowError.STOP_REASON
+            given_up.clear()
+        return told
 
 
 class PacedPrompts:
@@ -177,7 +195,7 @@ def install_backend(manager: StructuredOutputManager, config: VllmConfig, metric
     backend = TimedXgrammarBackend(
         config, tokenizer=manager.tokenizer, vocab_size=config.model_config.get_vocab_size()
     )
-    backend.engine_metrics = metrics
+    backend.engine_metrics, backend.given_up = metrics, set()
     require(backend, "compiler")
     manager.backend = backend
 
@@ -191,6 +209,8 @@ def check_seams() -> None:
     require(AsyncScheduler, "get_grammar_bitmask")
     require(StructuredOutputManager, "grammar_init", "grammar_bitmask")
     require(XgrammarBackend, "compile_grammar")
+    require(XgrammarGrammar, "accept_tokens", "validate_tokens", "fill_bitmask", "num_processed_tokens")
+    require(EngineCoreOutput, "request_id", "stop_reason")
     require(GrammarCompiler, "get_cache_size_bytes")
     require(GrammarOutput, "grammar_bitmask")
 

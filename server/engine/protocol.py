@@ -48,6 +48,13 @@ class EngineError(Exception):
     """The engine failed this request; others may go on."""
 
 
+class MaskTooSlowError(EngineError):
+    """The request's grammar took longer with each token, and was ended so that others need not wait."""
+
+    STOP_REASON = "mask_too_slow"
+    """What the engine's process calls it."""
+
+
 class EngineDeadError(EngineError):
     """The engine is gone, and every request with it."""
 

@@ -18,7 +18,14 @@ from typing import TYPE_CHECKING, Any, Self
 from pydantic import ValidationError
 
 from server.engine.environment import multiprocess_metrics, prepare_environment
-from server.engine.protocol import EngineDeadError, EngineError, Finish, Output, TokenLogprob
+from server.engine.protocol import (
+    EngineDeadError,
+    EngineError,
+    Finish,
+    MaskTooSlowError,
+    Output,
+    TokenLogprob,
+)
 from server.engine.sampling import drawn
 from server.request import SamplingParams
 from server.telemetry.tracing import trace_headers
@@ -237,6 +244,8 @@ def to_output(step: "vllm.RequestOutput", alternatives: int) -> Output:
     [completion] = step.outputs
     reason = completion.finish_reason
     if reason is not None and reason not in FINISHES:
+        if completion.stop_reason == MaskTooSlowError.STOP_REASON:
+            raise MaskTooSlowError("The mask of the request took too long.")
         raise EngineError(f"The engine gave the request up: {reason}.")
     token_ids = tuple(completion.token_ids)
     return Output(

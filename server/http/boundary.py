@@ -13,7 +13,13 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from server.engine.protocol import EngineDeadError, EngineError, EngineRestartingError, WorkerLostError
+from server.engine.protocol import (
+    EngineDeadError,
+    EngineError,
+    EngineRestartingError,
+    MaskTooSlowError,
+    WorkerLostError,
+)
 from server.errors import ApiError, Code
 from server.http.body import NOT_JSON
 from server.http.disconnect import ClientGoneError
@@ -60,6 +66,13 @@ class Boundary:
                 await error_response(error, exchange_of(scope))(scope, receive, send)
 
 
+MASK_TOO_SLOW = (
+    "The answer was ended, because the grammar that this request asks for takes longer with each token, and "
+    "others wait meanwhile: it can read the same text in ever more ways. Give every text one way to be read, "
+    "such as 'list ::= item*' for 'list ::= item | list list'."
+)
+
+
 def recorded_error(exc: Exception, scope: Scope) -> ApiError:
     """The error that a client is told of, once the log has it.
 
@@ -89,6 +102,8 @@ def api_error(exc: Exception, scope: Scope) -> ApiError:
             message = f"{exc} Send the request again in a moment."
             code = Code.WORKER_LOST if isinstance(exc, WorkerLostError) else Code.ENGINE_RESTARTING
             return ApiError(code, message, headers={"retry-after": str(exc.retry_after)})
+        case MaskTooSlowError():
+            return ApiError(Code.MASK_TOO_SLOW, MASK_TOO_SLOW)
         case EngineError():
             message = "The engine failed on this request; others are not affected. You can retry it."
             return ApiError(Code.ENGINE_FAILED, message)

@@ -290,6 +290,11 @@ class EngineMetrics:
         )
         self.grammar_cache_hits = cache.labels(result="hit")
         self.grammar_cache_misses = cache.labels(result="miss")
+        self.masks_given_up = Counter(
+            "strictcall_masks_given_up",
+            "Requests ended because their masks took longer and longer, while all others waited.",
+            registry=registry,
+        )
         self.forced_tokens_drafted = Counter(
             "strictcall_forced_tokens_drafted",
             "Tokens of text that a mask forced, given to the model to verify, several in one step.",

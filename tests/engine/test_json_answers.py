@@ -208,3 +208,23 @@ async def test_a_form_that_leads_nowhere_harms_nobody(server: RunningServer, kin
 
     assert response.status_code == status, response.text
     assert set(after) <= {"yes", "no"}
+
+
+async def test_a_grammar_that_becomes_slow_ends_its_own_answer(server: RunningServer) -> None:
+    """A rule that reads a text in ever more ways would have every stream wait for its masks."""
+    ended = server.metric("strictcall_masks_given_up_total")
+    body = {
+        "model": MODEL,
+        "messages": QUESTION,
+        "max_tokens": 2_000,
+        "structured_outputs": {"grammar": 'root ::= s\ns ::= "ab" | s s'},
+        "logit_bias": {"2": -100},
+    }
+    response = await server.http.post("/v1/chat/completions", json=body)
+    after = await texts(server, structured_outputs={"choice": ["yes", "no"]})
+
+    error = response.json()["error"]
+    assert (response.status_code, error["code"]) == (400, "mask_too_slow")
+    assert "in ever more ways" in error["message"]
+    assert server.metric("strictcall_masks_given_up_total") == ended + 1
+    assert set(after) <= {"yes", "no"}

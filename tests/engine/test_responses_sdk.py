@@ -129,10 +129,22 @@ async def test_what_is_stored_can_be_asked_for(server: RunningServer) -> None:
     assert caught.value.code == "previous_response_not_found"
 
 
-async def test_a_custom_tool_is_called_with_text_that_matches(server: RunningServer) -> None:
+SQL = r"(SELECT|DELETE) [a-z]{2,8};"
+SQL_IN_LARK = """
+start: verb " " NAME ";"
+verb: "SELECT" | "DELETE"
+NAME: /[a-z]{2,8}/
+"""
+
+
+@pytest.mark.parametrize(
+    ("syntax", "definition"), [("regex", SQL), ("lark", SQL_IN_LARK)], ids=["regex", "lark"]
+)
+async def test_a_custom_tool_is_called_with_text_that_matches(
+    server: RunningServer, syntax: str, definition: str
+) -> None:
     """The whole input matches the grammar, under the mask, streamed and not; and the call goes back."""
-    pattern = r"(SELECT|DELETE) [a-z]{2,8};"
-    grammar = {"type": "grammar", "syntax": "regex", "definition": pattern}
+    grammar = {"type": "grammar", "syntax": syntax, "definition": definition}
     tool: Any = {"type": "custom", "name": "sql", "description": "Runs SQL.", "format": grammar}
     asked: dict[str, Any] = {**CALL, "tools": [tool], "input": "Delete the users."}
     first = await server.sdk.responses.create(**asked)
@@ -149,7 +161,7 @@ async def test_a_custom_tool_is_called_with_text_that_matches(server: RunningSer
     assert call.input == same.input
     for item in (call, second.output[0]):
         assert item.type == "custom_tool_call"
-        assert re.fullmatch(pattern, item.input)
+        assert re.fullmatch(SQL, item.input)
 
 
 async def test_an_agent_replays_everything_for_26_turns(server: RunningServer) -> None:

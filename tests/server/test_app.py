@@ -13,12 +13,13 @@ from starlette.types import Message
 
 from server.app import create_app
 from server.config.settings import Settings
-from server.engine.protocol import EngineError
+from server.engine.protocol import EngineError, MaskTooSlowError
 from server.errors import ApiError, Code
 from tests.server.shell import IdleEngine, client_of, make_context
 
 FAULTS: dict[str, Exception] = {
     "api": ApiError(Code.OVERLOADED, "Too busy.", "n", headers={"retry-after": "3"}),
+    "mask": MaskTooSlowError("The mask of the request took too long."),
     "engine": EngineError("CUDA error at 0xdeadbeef"),
     "unexpected": KeyError("/etc/shadow"),
 }
@@ -74,6 +75,7 @@ REQUESTS: dict[str, tuple[str, str, bytes, int, str | None, str]] = {
     "no body": ("POST", "/v1/fail", b"", 400, "missing_required_parameter", "Send a JSON object"),
     "too large": ("POST", "/v1/fail", b" " * (8 * 2**20 + 1), 413, "request_too_large", "--max-body-bytes"),
     "engine error": ("POST", "/v1/fail", b'{"fault": "engine"}', 500, "engine_error", "You can retry it."),
+    "slow mask": ("POST", "/v1/fail", b'{"fault": "mask"}', 400, "mask_too_slow", "in ever more ways"),
     "own error": ("POST", "/v1/fail", b'{"fault": "api"}', 503, "server_is_overloaded", "Too busy."),
     "bug": ("POST", "/v1/fail", b'{"fault": "unexpected"}', 500, "internal_error", "under request id req_"),
 }
