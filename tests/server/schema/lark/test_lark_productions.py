@@ -1,15 +1,13 @@
 """From a Lark grammar to productions: what is regular, what is untangled, and what is too large."""
 
-import time
-
 import pytest
 
 from server.schema.automata.properties import UnicodeProperties
 from server.schema.lark.common import COMMON
 from server.schema.lark.operators import untangled
-from server.schema.lark.productions import productions_of
+from server.schema.lark.productions import MOST_RULES, productions_of
 from server.schema.lark.reading import read_lark
-from server.schema.lark.syntax import UnsupportedGrammar
+from server.schema.lark.syntax import MAX_LENGTH, UnsupportedGrammar
 from server.schema.nodes import Productions
 
 
@@ -33,7 +31,7 @@ def test_what_leads_back_is_a_rule() -> None:
     """And what is regular in it stays an automaton."""
     found = productions('start: "(" start? ")" | A B\nA: "a"\nB: /b+/')
 
-    assert set(found.rules) == {"start", "start#0"} or len(found.rules) == 2
+    assert set(found.rules) == {"start", "start#0"}
     assert sorted(len(way) for way in found.rules["start"]) == [1, 3]
 
 
@@ -109,12 +107,12 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("definition", HOSTILE.values(), ids=HOSTILE)
-def test_hostile_grammars_are_planned_at_once(definition: str) -> None:
-    """Two seconds are much more than it takes, on a busy machine too."""
-    started = time.perf_counter()
-    productions(definition)
+def test_hostile_grammars_stay_small(definition: str) -> None:
+    """Neither repeats nor nesting multiply what a grammar becomes: a rule or a state is written for it."""
+    found = productions(definition)
 
-    assert time.perf_counter() - started < 2
+    assert len(found.rules) <= MOST_RULES
+    assert sum(len(automaton.states) for automaton in found.texts.values()) <= MAX_LENGTH
 
 
 COMMON_TEXTS = {
