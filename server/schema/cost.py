@@ -9,6 +9,7 @@ once; a class of characters lets many live, and one of nearly all characters mos
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 from os.path import commonprefix
 from typing import Any
@@ -55,28 +56,45 @@ _LETTERS = re.compile(r"[A-Ma-m]-[N-Zn-z]")
 _WIDE = re.compile(r"\[\^|\\U|\\ud7ff")
 
 
-def estimate(tag: str, known: Collection[str] = ()) -> float:
-    """Milliseconds to compile a structural tag with a large vocabulary, to within a factor of a few.
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What is to be compiled, in milliseconds: of the rules each, with its shape, and of all else."""
 
-    `known` are the shapes of rules that the compiler has met before; see `shapes`.
-    """
-    met: set[str] = set()
-    total = 0.0
+    rules: tuple[tuple[float, str], ...]
+    other: float
+
+    def sum(self, known: Collection[str] = ()) -> float:
+        """All of it, if the compiler has met rules of the shapes in `known` before; see `shapes`."""
+        met: set[str] = set()
+        total = self.other
+        for cost, shape in self.rules:
+            again = AGAIN if shape in met else 1.0
+            total += 0.0 if shape in known else cost * again
+            met.add(shape)
+        return total
+
+
+def costs(tag: str) -> Costs:
+    """What it takes to compile a structural tag with a large vocabulary, to within a factor of a few."""
+    rules: list[tuple[float, str]] = []
+    other = 0.0
     for kind, text in _texts(json.loads(tag)):
-        total += len(text) * PER_CHARACTER
+        other += len(text) * PER_CHARACTER
         if kind == "grammar":
-            total += sum(map(entry_cost, entries(text)))
-            for cost, shape in _rules(text):
-                again = AGAIN if shape in met else 1.0
-                total += 0.0 if shape in known else cost * again
-                met.add(shape)
+            other += sum(map(entry_cost, entries(text)))
+            rules += _rules(text)
         elif kind == "pattern":
-            total += _expression(text, _IN_PATTERN)[0] + len(text) ** 2 * PER_STATE_SQUARED
+            other += _expression(text, _IN_PATTERN)[0] + len(text) ** 2 * PER_STATE_SQUARED
         elif kind == "json_schema":
-            total += len(text) * SCHEMA_CHARACTER
+            other += len(text) * SCHEMA_CHARACTER
         elif kind == "value":
-            total += len(text) ** 2 * PER_STATE_SQUARED
-    return total
+            other += len(text) ** 2 * PER_STATE_SQUARED
+    return Costs(tuple(rules), other)
+
+
+def estimate(tag: str, known: Collection[str] = ()) -> float:
+    """Milliseconds to compile a structural tag; see `costs`."""
+    return costs(tag).sum(known)
 
 
 def entry_cost(count: int) -> float:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from server.schema.cost import estimate, shapes
+from server.schema.cost import Costs, costs, shapes
 from server.schema.recent import Recent
 
 DOUBTFUL_MS = 1_000
@@ -95,19 +95,20 @@ class CompileDeadline:
             worker.close()
 
     def _find(self, tag: str) -> str | None:
-        if estimate(tag) < self._doubtful_ms:
+        found = costs(tag)
+        if found.sum() < self._doubtful_ms:
             return None
         if not self._places.acquire(blocking=False):
             raise CompileBusyError
         try:
-            return self._try(tag)
+            return self._try(tag, found)
         finally:
             self._places.release()
 
-    def _try(self, tag: str) -> str | None:
+    def _try(self, tag: str, found: Costs) -> str | None:
         with self._starting:
             known = self._known()
-        cost = estimate(tag, known)
+        cost = found.sum(known)
         if cost < self._doubtful_ms:
             return None
         too_long = f"takes longer than {self._seconds:g} s to compile, or more memory than there is"
