@@ -4,9 +4,9 @@
     grammar.fill_bitmask(masks, row)                # counted
     grammar.accept_tokens(request_id, [28])         # False once it took more than it may: the request ends
 
-A grammar may read the same text in ever more ways: with `list ::= "ab" | list list`, a mask behind 800
-characters takes tenths of a second. Masks are filled for everybody between two steps of the model, so that
-one such request would slow down every stream.
+A grammar may read the same text in ever more ways, as `list ::= "ab" | list list` does; each mask then takes
+longer than the one before it. Masks are filled for everybody between two steps of the model, so that one such
+request would slow down every stream.
 """
 
 import time
