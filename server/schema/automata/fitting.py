@@ -7,6 +7,7 @@ would be too large is held more widely or left out, and noted.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import islice
 
 from server.schema.automata.automaton import ANY_TEXT, Automaton
 from server.schema.automata.charsets import size_of as characters_of
@@ -29,6 +30,7 @@ from server.schema.automata.rules import (
 )
 from server.schema.automata.table import NOWHERE, Table, automaton, meet
 from server.schema.automata.tables import NO_LIMIT, LimitTables, NotHeld
+from server.schema.automata.texts import counting
 from server.schema.formats import CHECKED, FORMATS
 
 _COUNTED = (16, 1)
@@ -91,29 +93,49 @@ def _is_wide(table: Table) -> Iterator[bool]:
 
 
 def fit_text(limits: Iterable[Limit], tables: LimitTables, sizes: AutomatonLimits) -> Fitted:
-    ways = [list(_ways_of_text(limit, tables, sizes)) for limit in _ordered(limits)]
-    room = _room_for_text([way[0].limit for way in ways], sizes)
-    return _fitted(_together(NO_LIMIT, ways, room) or _in_turn(NO_LIMIT, ways, room))
+    ordered = _ordered(limits)
+    if all(
+        isinstance(limit, LongerOrEqual | ShorterOrEqual) and limit.length <= sizes.length
+        for limit in ordered
+    ):
+        return Fitted(_counting(ordered), {})
+
+    def ways() -> Iterator[Iterator[_Held]]:
+        return (_ways_of_text(limit, tables, sizes) for limit in ordered)
+
+    room = _room_for_text(ordered, sizes)
+    return _fitted(_together(NO_LIMIT, ways(), room) or _in_turn(NO_LIMIT, ways(), room))
 
 
 def fit_number(
     limits: Iterable[Limit], tables: LimitTables, sizes: AutomatonLimits, *, integer: bool
 ) -> Fitted:
     """The language is `ANY_TEXT` if any number will do."""
-    ways = [list(_ways(limit, tables.table(limit))) for limit in _ordered(limits)]
-    exact = [way[0].limit for way in ways if way[0].why is None]
+    ordered = _ordered(limits)
+
+    def ways() -> Iterator[Iterator[_Held]]:
+        return (_ways(limit, tables.table(limit)) for limit in ordered)
+
+    exact = [limit for limit in ordered if isinstance(tables.table(limit), Table)]
     room = _Room(sizes.numbers, None, sizes.reached)
     forms = [_notation(exact, digits, sizes, integer=integer) for digits in sizes.whole_digits]
     for form in forms:
-        fit = _together(tables.notation(form), ways, room)
+        fit = _together(tables.notation(form), ways(), room)
         if fit is not None:
             break
     else:
         form = forms[0]
-        fit = _in_turn(tables.notation(form), ways, room)
+        fit = _in_turn(tables.notation(form), ways(), room)
     fitted = _fitted(fit)
     says_nothing = fitted.language == automaton(tables.notation(form))
     return Fitted(ANY_TEXT, fitted.notes) if says_nothing else fitted
+
+
+def _counting(limits: Iterable[Limit]) -> Automaton | None:
+    """The texts within limits of lengths."""
+    least = max((limit.length for limit in limits if isinstance(limit, LongerOrEqual)), default=0)
+    most = min((limit.length for limit in limits if isinstance(limit, ShorterOrEqual)), default=None)
+    return counting(least, most)
 
 
 def _ordered(limits: Iterable[Limit]) -> list[Limit]:
@@ -121,7 +143,10 @@ def _ordered(limits: Iterable[Limit]) -> list[Limit]:
 
 
 def _ways_of_text(limit: Limit, tables: LimitTables, sizes: AutomatonLimits) -> Iterator[_Held]:
-    """The ways to hold a limit of texts, each wider than the last; the widest allows every text."""
+    """The ways to hold a limit of texts, each wider than the last; the widest allows every text.
+
+    A way is made when it is asked for: tables take time, and mostly the first will do.
+    """
     match limit:
         case HasFormat(name) if name not in FORMATS:
             # A name that the check does not know either is no limit.
@@ -137,13 +162,13 @@ def _ways_of_text(limit: Limit, tables: LimitTables, sizes: AutomatonLimits) -> 
                 yield _Held(limit, counted, why)
             yield _Held(limit, NO_LIMIT, why)
         case Matches(pattern):
-            wider = [tables.widened(pattern, counted=counted) for counted in _COUNTED]
+            wider = (tables.widened(pattern, counted=counted) for counted in _COUNTED)
             yield from _ways(limit, tables.table(limit), wider)
         case _:
             yield from _ways(limit, tables.table(limit))
 
 
-def _ways(limit: Limit, exact: Table | NotHeld, wider: Sequence[Table | NotHeld] = ()) -> Iterator[_Held]:
+def _ways(limit: Limit, exact: Table | NotHeld, wider: Iterable[Table | NotHeld] = ()) -> Iterator[_Held]:
     if isinstance(exact, Table):
         yield _Held(limit, exact)
     for table in wider:
@@ -190,11 +215,11 @@ def _notation(
     )
 
 
-def _together(base: Table, ways: Sequence[Sequence[_Held]], room: _Room) -> _Fit | None:
+def _together(base: Table, ways: Iterable[Iterator[_Held]], room: _Room) -> _Fit | None:
     """All limits in the best way, if they fit and are not too many to be tried at once."""
-    if len(ways) > MAX_TOGETHER:
+    best = tuple(next(way) for way in islice(ways, MAX_TOGETHER + 1))
+    if len(best) > MAX_TOGETHER:
         return None
-    best = tuple(way[0] for way in ways)
     try:
         table = meet([base, *(held.table for held in best)], limit=room.reached)
     except TooLarge:
@@ -202,7 +227,7 @@ def _together(base: Table, ways: Sequence[Sequence[_Held]], room: _Room) -> _Fit
     return _Fit(table, best) if room.fits(table) else None
 
 
-def _in_turn(base: Table, ways: Sequence[Sequence[_Held]], room: _Room) -> _Fit:
+def _in_turn(base: Table, ways: Iterable[Iterator[_Held]], room: _Room) -> _Fit:
     """One limit after the other, each in the best way that fits with those before it."""
     fit = _Fit(base, ())
     for way in ways:
@@ -211,8 +236,7 @@ def _in_turn(base: Table, ways: Sequence[Sequence[_Held]], room: _Room) -> _Fit:
                 table = meet([fit.table, held.table], limit=room.reached)
             except TooLarge:
                 continue
-            # The widest way allows every text, and so adds nothing.
-            if room.fits(table) or held is way[-1]:
+            if room.fits(table) or held.table is NO_LIMIT:
                 fit = _Fit(table, (*fit.held, held))
                 break
     return fit

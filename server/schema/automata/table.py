@@ -35,6 +35,11 @@ class Table:
     def is_empty(self) -> bool:
         return not self.rows
 
+    @property
+    def is_all(self) -> bool:
+        """Whether every text is of the language; of a minimal table."""
+        return self.accepting == (True,) and NOWHERE not in self.rows[0]
+
 
 def explore(
     start: Place,
@@ -72,6 +77,7 @@ def meet(tables: Sequence[Table], *, limit: int) -> Table:
 
     Of many tables, or of many classes of characters, fewer are tried: each costs a step for each of them.
     """
+    tables = [table for table in tables if not table.is_all] or tables[:1]
     if len(tables) == 1:
         return tables[0]
     classes, places = refine([table.classes for table in tables])

@@ -1,12 +1,13 @@
-"""The tables of words and of lengths.
+"""The tables of words and of lengths, and the automata of lengths.
 
 words(("on", "off"))          # accepts these two
 at_most(3)                    # up to three characters, and counts down: at_most(2) is a part of it
+counting(2, 3)                # two or three characters, without the way by tables, which takes much longer
 """
 
 from collections.abc import Iterable
 
-from server.schema.automata.automaton import ANY_CHARACTER
+from server.schema.automata.automaton import ANY_CHARACTER, Automaton, State
 from server.schema.automata.charsets import classes_of, single
 from server.schema.automata.limits import TooLarge
 from server.schema.automata.table import NOWHERE, Table, minimise
@@ -54,3 +55,15 @@ def at_most(length: int) -> Table:
     """Texts of up to `length` characters."""
     rows = (*((state + 1,) for state in range(length)), (NOWHERE,))
     return Table(_ANY, rows, (True,) * (length + 1))
+
+
+def counting(least: int, most: int | None) -> Automaton | None:
+    """Texts of `least` to `most` characters; None if there are none."""
+    if most is None:
+        steps = [State(accepts=False, moves=((ANY_CHARACTER, place + 1),)) for place in range(least)]
+        return Automaton((*steps, State(accepts=True, moves=((ANY_CHARACTER, least),))))
+    if most < least:
+        return None
+    places = range(most)
+    steps = [State(accepts=place >= least, moves=((ANY_CHARACTER, place + 1),)) for place in places]
+    return Automaton((*steps, State(accepts=True, moves=())))

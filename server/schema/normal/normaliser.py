@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from server.schema.automata.automaton import Automaton
+from server.schema.automata.automaton import ANY_CHARACTER, Automaton, State
+from server.schema.automata.charsets import size_of
 from server.schema.automata.languages import Languages
 from server.schema.document import Document, SchemaError
 from server.schema.nodes import Array, Node, Object, Reference, Union, Values
@@ -43,6 +44,11 @@ from server.schema.unmasked import Ledger, Unmasked
 
 MAX_STATES = 40_000
 """States of all languages of one document; each is a rule of its grammar."""
+MAX_CHOOSY = 5_000
+"""Of these, states of patterns: each takes a processor .1 ms to make, and the engine's compiler 3 ms and
+more. It knows those of lengths, and has little to do for words and digits."""
+FEW = 16
+"""Characters that lead on from a state, the most for which the compiler has little to do."""
 MAX_NODES = 20_000
 """Sets of members of one document."""
 
@@ -79,6 +85,7 @@ class Normaliser:
         """Compares what schemas mean, where masks are to be narrower than that."""
         self._languages: set[Automaton] = set()
         self._states = 0
+        self._choosy = 0
         self._entries: dict[Key, _Entry] = {}
         self._names: dict[str, _Entry] = {}
 
@@ -173,7 +180,8 @@ class Normaliser:
             return
         self._languages.add(language)
         self._states += len(language.states)
-        if self._states > MAX_STATES:
+        self._choosy += sum(map(_is_choosy, language.states))
+        if self._states > MAX_STATES or self._choosy > MAX_CHOOSY:
             raise SchemaError(
                 "#", "the mask of the schema would be too large; its bounds and patterns are too many"
             )
@@ -226,6 +234,12 @@ class Normaliser:
 
     def _differ(self, one: Node | None, other: Node | None) -> bool:
         return one is None or other is None or are_disjoint(one, other, self)
+
+
+def _is_choosy(state: State) -> bool:
+    """Whether many characters lead on from a state, but not all."""
+    charsets = [charset for charset, _ in state.moves]
+    return charsets != [ANY_CHARACTER] and sum(map(size_of, charsets)) > FEW
 
 
 def _is_small(member: Member) -> bool:

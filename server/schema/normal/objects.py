@@ -11,6 +11,7 @@ from server.schema.automata import rules
 from server.schema.automata.automaton import ANY_TEXT, Automaton
 from server.schema.automata.limits import TooLarge
 from server.schema.automata.rules import Rule
+from server.schema.document import SchemaError
 from server.schema.nodes import Anything, FreeKeys, Node, Object, Property, Text, Union
 from server.schema.normal import unevaluated
 from server.schema.normal.account import Account, Compiler
@@ -24,6 +25,9 @@ MAX_REGIONS = 24
 MAX_COUNTED = 4_000
 """States of an object whose keys are counted: its properties times the count."""
 
+MAX_OPTIONAL = 2_000
+"""Optional keys of an object. Behind each, any of those after it may be next: a compiler takes half
+a minute for so many, and four times as long for twice as many."""
 MAX_STRAYS = 32
 """Ways in which a key may be one that another schema does not know."""
 
@@ -63,6 +67,12 @@ class ObjectBuilder:
         if listed and not self.is_closed:
             fewest = min(listed, key=len)
             names.update(dict.fromkeys(fewest))
+        if len(names) - len(self.wanted) > MAX_OPTIONAL:
+            raise SchemaError(
+                self.account.pointer,
+                f"the object has more than {MAX_OPTIONAL:,} optional keys, too many for a mask; "
+                "make keys required, or drop those that are not in use",
+            )
         properties = self._properties(names)
         if properties is None:
             return

@@ -198,11 +198,19 @@ def test_languages_meet() -> None:
 def test_languages_too_large_to_meet_are_not_called_disjoint() -> None:
     """What cannot be told is not claimed."""
     languages = Languages(AutomatonLimits(reached=50))
-    one, two = (Automaton((State(accepts=True, moves=((ANY_CHARACTER, 0),)),)), chain(60))
+    begin, more = (State(accepts=accepts, moves=((ANY_CHARACTER, 1),)) for accepts in (False, True))
+    one, two = Automaton((begin, more)), chain(60)
 
     with pytest.raises(TooLarge):
         languages.meet(one, two)
     assert not languages.disjoint(one, two)
+
+
+def test_all_texts_and_others_meet_in_the_others() -> None:
+    """However large they are: there is nothing to explore."""
+    languages = Languages(AutomatonLimits(reached=50))
+
+    assert languages.meet(ANY_TEXT, chain(60)) == chain(60)
 
 
 def chain(length: int) -> Automaton:

@@ -149,3 +149,12 @@ def test_a_schema_of_too_many_bounds_is_refused() -> None:
 
     with pytest.raises(SchemaError, match="too large; its bounds and patterns are too many"):
         meaning_of({"type": "object", "properties": properties})
+
+
+def test_a_schema_of_too_many_patterns_is_refused() -> None:
+    """Their states cost more than those of lengths, which the compiler knows, so that fewer are too many."""
+    properties = {f"k{n}": {"type": "string", "pattern": f"^[a-z]{{50,80}}{n}$"} for n in range(100)}
+
+    with pytest.raises(SchemaError, match="patterns are too many"):
+        meaning_of({"type": "object", "properties": properties})
+    meaning_of({"type": "object", "properties": dict(list(properties.items())[:20])})

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from server.schema.document import SchemaError
 from server.schema.nodes import Object
 from tests.server.schema.normal.meaning import meaning_of, wrong_of
 
@@ -133,3 +134,13 @@ def test_too_many_counted_keys_are_noted() -> None:
     assert meaning.noted == [("#", "minProperties")]
     assert isinstance(meaning.root, Object)
     assert meaning.root.least == 0
+
+
+def test_too_many_optional_keys_are_refused() -> None:
+    """Their mask takes minutes to compile; as many that are required are no trouble."""
+    keys = [f"k{number}" for number in range(2_001)]
+    schema = {"type": "object", "properties": dict.fromkeys(keys, True)}
+
+    with pytest.raises(SchemaError, match="2,000 optional keys"):
+        meaning_of(schema)
+    meaning_of({**schema, "required": keys})
