@@ -23,13 +23,12 @@ class _Ended:
     error: Exception | None
 
 
-async def merge(sources: Sequence[AsyncGenerator[T, None]]) -> AsyncGenerator[T, None]:
+def merge(sources: Sequence[AsyncGenerator[T, None]]) -> AsyncGenerator[T, None]:
     """Yield the items of all `sources`; ends when all have ended."""
-    if len(sources) == 1:
-        async with aclosing(sources[0]) as only:
-            async for item in only:
-                yield item
-        return
+    return sources[0] if len(sources) == 1 else _merged(sources)
+
+
+async def _merged(sources: Sequence[AsyncGenerator[T, None]]) -> AsyncGenerator[T, None]:
     queue: asyncio.Queue[T | _Ended] = asyncio.Queue(AHEAD * len(sources))
     tasks = [asyncio.create_task(_pump(source, queue)) for source in sources]
     try:

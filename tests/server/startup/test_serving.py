@@ -57,6 +57,16 @@ async def test_a_signal_stops_the_server_and_closes_the_engine(number: signal.Si
     assert engine.closed
 
 
+async def test_a_server_that_waits_is_woken_and_does_not_look_around(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look at all that may have changed costs more than a token, and there would be ten in a second."""
+    monkeypatch.setattr(serving, "TICK_SECONDS", 3_600)
+    async with running(IdleEngine()) as (client, task):
+        await client.get("/health")
+        signal.raise_signal(signal.SIGTERM)
+
+        assert await asyncio.wait_for(task, 10) is Outcome.STOPPED
+
+
 class SlowToClose(IdleEngine):
     """An engine whose processes take a while to end, and are gone meanwhile."""
 
