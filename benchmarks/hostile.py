@@ -8,7 +8,7 @@
 
 All requests of `hostile_schemas.py` are sent to the real server, one after the other, while it streams to
 another client. A refusal costs no model time; what is answered has three tokens, of a model that also writes
-for the stream. `--only WORD` takes those that have the word in their names.
+for the stream. `--only 'WORD|WORD'` takes those that have one of the words in their names.
 
 The stream has no tokens of white space: that is passed on with what follows it, and would look like a wait.
 """
@@ -142,13 +142,15 @@ def print_table(found: Sequence[Figure], alone: float) -> None:
 
 def main() -> None:
     options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    options.add_argument("--only", metavar="WORD", default="", help="requests with this in their names")
+    options.add_argument(
+        "--only", metavar="WORD|…", default="", help="requests with one of these in the name"
+    )
     options.add_argument(
         "--url", help="a server that runs, such as http://127.0.0.1:8000; else one is started"
     )
     options.add_argument("--json", type=Path, help="also write the figures to this file")
     given = options.parse_args()
-    asked = [row for row in rows() if given.only in row.name]
+    asked = [row for row in rows() if any(word in row.name for word in given.only.split("|"))]
     if given.url:
         found, alone = asyncio.run(figures(given.url, asked))
     else:

@@ -107,10 +107,11 @@ class SequenceReader:
         # Token by token: what comes after a stop sequence in the same output is neither checked nor counted.
         for token_id in output.token_ids:
             passed = self._pass(self._read(token_id))
-            self._held += itertools.islice(told, 1)
+            if output.logprobs:
+                self._held += itertools.islice(told, 1)
             if passed:
                 checked += passed
-                logprobs += self._released()
+                logprobs += self._released() if self._held else ()
             if self._over:
                 break
         self.tokens.cached = output.cached_tokens or self.tokens.cached

@@ -23,6 +23,8 @@ class StopSequences:
 
     def feed(self, text: str) -> str:
         """Return what is certain to come before any stop sequence."""
+        if not self._sequences:
+            return text
         if self.matched is not None:
             return ""
         text = self._held + text

@@ -239,7 +239,7 @@ class Settings:
         ),
     )
     compile_seconds: int = field(
-        default=5,
+        default=10,
         metadata=said(
             "How long a mask may take to compile; one that could take a second or more is tried in a process "
             "of its own before the engine sees it.",

@@ -15,6 +15,7 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from vllm.config import SchedulerConfig, VllmConfig
@@ -29,17 +30,14 @@ from vllm.v1.structured_output.backend_xgrammar import XgrammarBackend, Xgrammar
 from xgrammar import GrammarCompiler
 
 from server.engine.bounded_masks import BoundedGrammar
-from server.engine.pace import Pace
+from server.engine.pace import Pace, share
 from server.engine.parent import end_with_parent
 from server.engine.protocol import MaskTooSlowError
 from server.telemetry.metrics import EngineMetrics
 
 TESTED_VERSIONS = "vllm 0.32.0 and xgrammar 0.2.8"
 
-FAR = 1024
-"""From here on in a prompt its tokens cost so much more that steps have to read fewer of them."""
-
-COMPILER_NICENESS = 10
+COMPILER_NICENESS = 8
 """By how much the compiler's threads are nicer than the engine."""
 
 
@@ -132,44 +130,58 @@ class PacedPrompts:
     scheduler_config: SchedulerConfig
     max_num_scheduled_tokens: int
     running: list[Request]
+    waiting: Iterable[Request]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        require(self, "max_num_scheduled_tokens", "running")
+        require(self, "max_num_scheduled_tokens", "running", "waiting")
         self._pace = Pace(self.scheduler_config.long_prefill_token_threshold)
         self._most = self.max_num_scheduled_tokens
-        self._began: float | None = None
-        """When the running step was scheduled, if it reads all that it may of prompts."""
+        self._began = 0.0
+        """When the running step was scheduled."""
+        self._learn: Callable[[float], None] | None = None
+        """What is to be told how long the running step took, if that says something."""
 
     def schedule(self, *args: Any, **kwargs: Any) -> SchedulerOutput:
-        began = time.perf_counter()
-        most = self._share_out()
+        self._began = time.perf_counter()
+        reads = self._share_out()
         scheduled: SchedulerOutput = super().schedule(*args, **kwargs)  # type: ignore[misc]  # the method is that of the scheduler mixed in
-        self._began = began if most == scheduled.total_num_scheduled_tokens else None
+        total = scheduled.total_num_scheduled_tokens
+        self._learn = None
+        if not reads and total:
+            self._learn = self._pace.wrote
+        elif reads and total == self.max_num_scheduled_tokens < self._most:
+            self._learn = self._pace.read
         return scheduled
 
-    def _share_out(self) -> int | None:
-        """Set how much the next step may read; None where its time tells nothing about long prompts."""
-        pace = self._pace
-        if not pace.tokens or sum(self.get_request_counts()) < 2:  # type: ignore[attr-defined]  # as below
+    def _share_out(self) -> bool:
+        """Set how much the next step may read, and say whether there is something to be read.
+
+        Who is alone is read as fast as it goes.
+        """
+        readers = [each for each in self.running if _unread(each) > 1]
+        reads = bool(readers) or any(True for _ in self.waiting)
+        tokens = self._pace.tokens
+        if not tokens or sum(self.get_request_counts()) < 2:  # type: ignore[attr-defined]  # as above
             self.max_num_scheduled_tokens = self._most
-            return None
-        readers = [each for each in self.running if each.num_tokens - each.num_computed_tokens > 1]
-        writers = [each for each in self.running if each.num_tokens - each.num_computed_tokens <= 1]
-        # Short prompts cost what they cost; to cut them smaller would only add steps.
-        far = any(each.num_computed_tokens >= FAR for each in readers)
-        tokens = pace.tokens if far else pace.most
-        share = self.scheduler_config.long_prefill_token_threshold = pace.share(tokens, len(readers))
+            return reads
+        each = self.scheduler_config.long_prefill_token_threshold = share(tokens, len(readers))
         # Who writes has a place in the step, whatever those before it read.
-        writing = sum(each.num_tokens_with_spec - each.num_computed_tokens for each in writers)
-        reading = max(tokens, share * len(readers))
+        writers = [request for request in self.running if _unread(request) <= 1]
+        writing = sum(writer.num_tokens_with_spec - writer.num_computed_tokens for writer in writers)
+        reading = max(tokens, each * len(readers))
         self.max_num_scheduled_tokens = min(self._most, writing + reading)
-        return self.max_num_scheduled_tokens if far else None
+        return reads
 
     def update_from_output(self, *args: Any, **kwargs: Any) -> Any:
-        if self._began is not None:
-            self._pace.took(time.perf_counter() - self._began)
+        if self._learn is not None:
+            self._learn(time.perf_counter() - self._began)
         return super().update_from_output(*args, **kwargs)  # type: ignore[misc]  # the method is that of the scheduler mixed in
+
+
+def _unread(request: Request) -> int:
+    """Tokens that the model has not read yet; 1 if it is writing, but for drafts."""
+    return int(request.num_tokens - request.num_computed_tokens)
 
 
 class TimedScheduler(PacedPrompts, TimedMasks, Scheduler):

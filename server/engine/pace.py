@@ -1,10 +1,11 @@
 """How much of prompts a step may read while others wait for their next token.
 
 pace = Pace(most=128)
-pace.tokens             # 128: of all prompts together
-pace.share(128, 2)      # 64: of each, where two are being read
-pace.took(0.8)          # a step that read all of it took .8 seconds, where it should take .2
-pace.tokens             # 32
+pace.tokens             # 32: of all prompts together
+pace.wrote(0.04)        # a step that read nothing took .04 seconds
+pace.read(0.14)         # one that read all of it took .1 seconds more, and may take .2 more
+pace.tokens             # 64
+share(64, 2)            # 32: of each, where two are being read
 
 What a token of a prompt costs grows with what was read before it: to read 128 tokens of a small model took
 .15 s at the beginning of a prompt and 1.3 s behind 7,800 others (two cores). It differs by as much between
@@ -13,31 +14,48 @@ models and machines. So it is measured, step by step.
 
 from dataclasses import dataclass
 
-STEP_SECONDS = 0.2
-"""How long a step should take that reads prompts. All streams wait for it."""
+READING_SECONDS = 0.2
+"""How much longer a step may take that reads prompts. All streams wait for it."""
+TIMES = 1.5
+"""The same in parts of what a step takes that reads nothing: who waits long anyway may wait in proportion."""
 
 LEAST = 16
 """Tokens of a prompt. Below, what every step costs outweighs what they do, and prompts take for ever."""
+
+SLOWER = 1.05
+"""By what a step that reads nothing may seem slower than the last: mostly others use the processor."""
 
 LONGER, SHORTER = 2.0, 4.0
 """By what the next step may read more or less: a slow one may have had another cause."""
 
 
+FIRST = 4
+"""The part of the most that is read first. A slow machine is known after one step, a fast one after two."""
+
+
 @dataclass(slots=True)
 class Pace:
-    """Tokens of prompts in a step, held where it takes `STEP_SECONDS`. `most` is where they begin."""
+    """Tokens of prompts in a step, held where all streams can wait for them; never more than `most`."""
 
     most: int
     tokens: int = 0
+    writing: float = 0.0
+    """Seconds of a step that reads nothing."""
 
     def __post_init__(self) -> None:
-        self.tokens = self.most
+        self.tokens = self.tokens or max(self.most // FIRST, min(LEAST, self.most))
 
-    def share(self, tokens: int, prompts: int) -> int:
-        """Tokens of each prompt, where so many are being read in a step."""
-        return max(min(LEAST, self.most), tokens // max(1, prompts))
+    def wrote(self, seconds: float) -> None:
+        """Learn how long a step took that read nothing."""
+        self.writing = min(seconds, SLOWER * self.writing) if self.writing else seconds
 
-    def took(self, seconds: float) -> None:
+    def read(self, seconds: float) -> None:
         """Learn how long a step took that read all it might."""
-        change = min(LONGER, max(1 / SHORTER, STEP_SECONDS / max(seconds, 1e-6)))
+        allowed = max(READING_SECONDS, TIMES * self.writing)
+        change = min(LONGER, max(1 / SHORTER, allowed / max(seconds - self.writing, 1e-6)))
         self.tokens = min(self.most, max(min(LEAST, self.most), int(self.tokens * change)))
+
+
+def share(tokens: int, prompts: int) -> int:
+    """Tokens of each prompt, where so many are being read in a step that reads so much."""
+    return max(min(LEAST, tokens), tokens // max(1, prompts))

@@ -251,12 +251,17 @@ def to_output(step: "vllm.RequestOutput", alternatives: int) -> Output:
     return Output(
         token_ids=token_ids,
         finish=FINISHES.get(reason),
-        logprobs=tuple(
-            to_logprob(token_id, candidates, alternatives)
-            for token_id, candidates in zip(token_ids, completion.logprobs or (), strict=False)
-        ),
+        logprobs=to_logprobs(token_ids, completion.logprobs, alternatives) if completion.logprobs else (),
         cached_tokens=step.num_cached_tokens or 0,
     )
+
+
+def to_logprobs(
+    token_ids: Sequence[int], logprobs: "Sequence[Mapping[int, Logprob]]", alternatives: int
+) -> tuple[TokenLogprob, ...]:
+    """Return the logprob of each token; vLLM may have fewer than tokens."""
+    told = zip(token_ids, logprobs, strict=False)
+    return tuple(to_logprob(token_id, candidates, alternatives) for token_id, candidates in told)
 
 
 def to_logprob(token_id: int, candidates: "Mapping[int, Logprob]", alternatives: int) -> TokenLogprob:

@@ -24,7 +24,7 @@ from typing import Any, NoReturn
 Prepare = Callable[[dict[str, Any]], Any]
 Find = Callable[[str, Any], str | None]
 
-NICENESS = 10
+NICENESS = 8
 """Trying masks is less urgent than answering."""
 CACHE_BYTES = 64 * 2**20
 """The engine's compiler remembers as well; a larger cache here would promise what it cannot keep."""

@@ -1,8 +1,8 @@
 """Compile doubtful masks once in a process of their own, which is killed at a deadline.
 
-deadline = CompileDeadline(prepare, seconds=5)
+deadline = CompileDeadline(prepare, seconds=10)
 deadline.start()         # takes seconds, and need not: what is doubtful starts it as well
-deadline.fault(tag)      # None at once for a mask that is cheap; "takes longer than 5 s to compile, …"
+deadline.fault(tag)      # None at once for a mask that is cheap; "takes longer than 10 s to compile, …"
 deadline.close()
 
 The engine compiles for everybody, one mask at a time, and can neither stop nor be told to.
@@ -25,13 +25,11 @@ from server.schema.recent import Recent
 
 DOUBTFUL_MS = 1_000
 """From this estimate on, a mask is tried before the engine sees it."""
-HOPELESS = 2.0
-"""By how much an estimate may be over the deadline before a mask is refused untried."""
 MOST_TRIED = 4
 """Masks that are tried at once. Each keeps a thread, of which others have to be prepared too."""
 MOST_BYTES = 2 * 2**30
 """Memory that one mask may take, beside what all begin with."""
-PATIENCE = 6.0
+PATIENCE = 10.0
 """How many times longer than its processor time a mask may take, where others use the processors."""
 START_SECONDS = 120
 """For the process to import XGrammar and to read the vocabulary: seconds, unless the machine is busy."""
@@ -112,7 +110,7 @@ class CompileDeadline:
         if cost < self._doubtful_ms:
             return None
         too_long = f"takes longer than {self._seconds:g} s to compile, or more memory than there is"
-        if cost > HOPELESS * self._seconds * 1_000:
+        if cost > self._seconds * 1_000:  # it is not even tried
             return too_long
         with self._starting:
             worker = self._ready()

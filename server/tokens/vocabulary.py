@@ -71,6 +71,8 @@ class Vocabulary:
         begins = self.special_tokens.get("bos_token")
         self._opening = opening if opening and opening == [tokenizer.token_to_id(begins or "")] else []
         self._to_bytes = _byte_reader(description["decoder"])
+        self._bytes: dict[int, bytes] = {}
+        """What has been spelled before: nearly all that a model writes."""
         self.longest = max(map(len, tokenizer.get_vocab()), default=1)
 
     @classmethod
@@ -130,6 +132,15 @@ class Vocabulary:
 
     def token_bytes(self, token_id: int) -> bytes:
         """Return the UTF-8 bytes of one token, which may be a part of a character. Unused ids have none."""
+        known = self._bytes.get(token_id)
+        if known is not None:
+            return known
+        spelled = self._spell(token_id)
+        if spelled:  # of ids that have none there is no end
+            self._bytes[token_id] = spelled
+        return spelled
+
+    def _spell(self, token_id: int) -> bytes:
         if (text := self._added.get(token_id)) is not None:
             return text.encode()
         token = self._tokenizer.id_to_token(token_id)

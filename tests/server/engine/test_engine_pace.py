@@ -2,62 +2,73 @@
 
 import pytest
 
-from server.engine.pace import LEAST, STEP_SECONDS, Pace
+from server.engine.pace import LEAST, READING_SECONDS, Pace, share
+
+WRITING = 0.04
+
+
+def fresh(tokens: int = 0) -> Pace:
+    return Pace(128, tokens, WRITING)
 
 
 def seconds(piece: int, *, before: int) -> float:
     """What a step takes that reads a piece, roughly as measured on two cores."""
-    return 0.04 + piece * (0.0009 + 1.1e-6 * before)
+    return WRITING + piece * (0.0009 + 1.1e-6 * before)
 
 
-def test_a_prompt_begins_with_the_longest_piece() -> None:
-    """Nothing is known yet that speaks against it."""
-    assert Pace(most=128).tokens == 128
+def test_the_first_prompt_begins_with_a_short_piece() -> None:
+    """How fast the machine is nobody knows, and on a slow one all would wait for a long piece."""
+    pace, pieces = fresh(), []
+    for _ in range(4):
+        pieces.append(pace.tokens)
+        pace.read(seconds(pace.tokens, before=0))
+
+    assert pieces == [32, 64, 128, 128]
 
 
 def test_pieces_shrink_as_the_prompt_grows_and_steps_stay_short() -> None:
     """Who waits for a token does not wait longer because somebody's prompt is long."""
-    pace, before, pieces = Pace(most=128), 0, []
+    pace, before, pieces = fresh(), 0, []
     while before < 8_000:
         took = seconds(pace.tokens, before=before)
-        assert took <= 1.3 * STEP_SECONDS
+        assert took <= WRITING + 1.3 * READING_SECONDS
         pieces.append(pace.tokens)
         before += pace.tokens
-        pace.took(took)
+        pace.read(took)
 
-    assert (pieces[0], pieces[-1]) == (128, LEAST)
-    assert sorted(pieces[1:], reverse=True) == pieces[1:]
+    assert max(pieces) == 128 > 4 * pieces[-1]
+    assert sorted(pieces[3:], reverse=True) == pieces[3:]
 
 
 @pytest.mark.parametrize(
     ("took", "piece"),
     [
         pytest.param(1_000.0, 32, id="a stall of another cause quarters the piece at most"),
-        pytest.param(2 * STEP_SECONDS, 64, id="twice too long is twice too much"),
+        pytest.param(WRITING + 2 * READING_SECONDS, 64, id="twice too long is twice too much"),
         pytest.param(0.0, 128, id="never more than the longest"),
     ],
 )
 def test_the_next_piece_follows_the_last_step(took: float, piece: int) -> None:
     """In proportion, within bounds."""
-    pace = Pace(most=128)
-    pace.took(took)
+    pace = fresh(tokens=128)
+    pace.read(took)
 
     assert pace.tokens == piece
 
 
-@pytest.mark.parametrize(("prompts", "share"), [(0, 128), (1, 128), (3, 42), (100, LEAST)])
-def test_prompts_share_what_a_step_reads(prompts: int, share: int) -> None:
+@pytest.mark.parametrize(("prompts", "each"), [(0, 128), (1, 128), (3, 42), (100, LEAST)])
+def test_prompts_share_what_a_step_reads(prompts: int, each: int) -> None:
     """So a short prompt does not wait until a long one is read, and none stands still."""
-    assert Pace(most=128).share(128, prompts) == share
+    assert share(128, prompts) == each
 
 
 def test_pieces_grow_again_step_by_step() -> None:
     """A long prompt does not slow down the next one for good."""
-    pace = Pace(most=128)
+    pace = Pace(128)
     for _ in range(10):
-        pace.took(100.0)
+        pace.read(100.0)
     shortest = pace.tokens
-    pace.took(0.001)
+    pace.read(0.001)
 
     assert (shortest, pace.tokens) == (LEAST, 2 * LEAST)
 
@@ -65,7 +76,27 @@ def test_pieces_grow_again_step_by_step() -> None:
 @pytest.mark.parametrize("most", [0, 1, 8])
 def test_a_user_may_want_shorter_pieces_or_none(most: int) -> None:
     """0 is vLLM's word for prompts that are read whole."""
-    pace = Pace(most=most)
-    pace.took(100.0)
+    pace = Pace(most)
+    pace.read(100.0)
 
     assert pace.tokens == most
+
+
+def test_who_waits_long_anyway_may_wait_in_proportion() -> None:
+    """Or many prompts would take for ever beside many that write."""
+    pace = Pace(128, tokens=128)
+    pace.wrote(0.3)
+    pace.read(0.74)
+
+    assert pace.tokens == 128
+
+
+def test_a_step_that_others_made_slow_says_little_of_writing() -> None:
+    """Or prompts were read as if the machine were slow: in longer pieces."""
+    pace = Pace(128)
+    pace.wrote(0.1)
+    pace.wrote(1.0)
+    assert pace.writing == pytest.approx(0.105)
+
+    pace.wrote(0.05)
+    assert pace.writing == 0.05

@@ -1,0 +1,89 @@
+"""What steps read of prompts, by a scheduler that stands for vLLM's: it schedules what it is allowed to."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from server.engine import core
+from server.engine.core import PacedPrompts
+
+LONGEST = 128
+
+
+@dataclass
+class Sequence:
+    """A request as the scheduler sees it; one that writes has read all but its last token."""
+
+    num_tokens: int
+    num_computed_tokens: int = 0
+
+    @property
+    def num_tokens_with_spec(self) -> int:
+        return self.num_tokens
+
+
+def writer() -> Sequence:
+    return Sequence(num_tokens=50, num_computed_tokens=49)
+
+
+class Scheduler:
+    """Gives each sequence what the limits allow, in turn."""
+
+    def __init__(self, running: Iterable[Sequence], waiting: Iterable[Sequence]) -> None:
+        self.scheduler_config = SimpleNamespace(long_prefill_token_threshold=LONGEST)
+        self.max_num_scheduled_tokens = 2_048
+        self.running: Any = list(running)
+        self.waiting: Any = list(waiting)
+
+    def get_request_counts(self) -> tuple[int, int]:
+        return len(self.running), len(self.waiting)
+
+    def schedule(self) -> Any:
+        left = self.max_num_scheduled_tokens
+        for sequence in (*self.running, *self.waiting):
+            unread = sequence.num_tokens - sequence.num_computed_tokens
+            left -= min(left, unread, self.scheduler_config.long_prefill_token_threshold)
+        return SimpleNamespace(total_num_scheduled_tokens=self.max_num_scheduled_tokens - left)
+
+    def update_from_output(self) -> None: ...
+
+
+class Paced(PacedPrompts, Scheduler):
+    """The mixin and what it is mixed into."""
+
+
+@pytest.mark.parametrize(
+    ("running", "waiting", "read"),
+    [
+        pytest.param([writer()], [Sequence(1_000)], LONGEST // 4 + 1, id="a prompt begins with little"),
+        pytest.param([writer()], [Sequence(20), Sequence(20)], LONGEST // 4 + 1, id="prompts share a step"),
+        pytest.param([writer()], [Sequence(20)], 21, id="a short one is read at once"),
+        pytest.param([], [Sequence(1_000)], LONGEST, id="nobody waits for who is alone"),
+    ],
+)
+def test_a_step_reads_little_of_prompts_that_others_wait_for(
+    running: list[Sequence], waiting: list[Sequence], read: int
+) -> None:
+    """How fast the machine is, is known after a step or two."""
+    assert Paced(running, waiting).schedule().total_num_scheduled_tokens == read
+
+
+def test_a_slow_machine_reads_less_and_a_fast_one_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a step takes that reads nothing is not the prompts' fault."""
+    now = 0.0
+    monkeypatch.setattr(core, "time", SimpleNamespace(perf_counter=lambda: now))
+    scheduler = Paced([writer(), writer()], [])
+
+    def step(seconds: float) -> int:
+        nonlocal now
+        read: int = scheduler.schedule().total_num_scheduled_tokens
+        now += seconds
+        scheduler.update_from_output()
+        return read
+
+    assert step(0.1) == 2  # the two that write
+    scheduler.waiting = [Sequence(1_000)]
+    assert [step(0.1 + took) - 2 for took in (0.05, 0.4, 0.19, 0.2)] == [32, 64, 32, 33]
