@@ -139,8 +139,10 @@ class PacedPrompts:
         self._most = self.max_num_scheduled_tokens
         self._began = 0.0
         """When the running step was scheduled."""
-        self._learn: Callable[[float], None] | None = None
+        self._learn: Callable[[float, int], None] | None = None
         """What is to be told how long the running step took, if that says something."""
+        self._writers = 0
+        """For how many it writes."""
 
     def schedule(self, *args: Any, **kwargs: Any) -> SchedulerOutput:
         self._began = time.perf_counter()
@@ -160,14 +162,15 @@ class PacedPrompts:
         Who is alone is read as fast as it goes.
         """
         readers = [each for each in self.running if _unread(each) > 1]
+        writers = [each for each in self.running if _unread(each) <= 1]
+        self._writers = len(writers)
         reads = bool(readers) or any(True for _ in self.waiting)
-        tokens = self._pace.tokens
+        tokens = self._pace.tokens if writers else self._pace.most
         if not tokens or sum(self.get_request_counts()) < 2:  # type: ignore[attr-defined]  # as above
             self.max_num_scheduled_tokens = self._most
             return reads
         each = self.scheduler_config.long_prefill_token_threshold = share(tokens, len(readers))
         # Who writes has a place in the step, whatever those before it read.
-        writers = [request for request in self.running if _unread(request) <= 1]
         writing = sum(writer.num_tokens_with_spec - writer.num_computed_tokens for writer in writers)
         reading = max(tokens, each * len(readers))
         self.max_num_scheduled_tokens = min(self._most, writing + reading)
@@ -175,7 +178,7 @@ class PacedPrompts:
 
     def update_from_output(self, *args: Any, **kwargs: Any) -> Any:
         if self._learn is not None:
-            self._learn(time.perf_counter() - self._began)
+            self._learn(time.perf_counter() - self._began, self._writers)
         return super().update_from_output(*args, **kwargs)  # type: ignore[misc]  # the method is that of the scheduler mixed in
 
 

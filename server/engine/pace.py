@@ -2,8 +2,8 @@
 
 pace = Pace(most=128)
 pace.tokens             # 32: of all prompts together
-pace.wrote(0.04)        # a step that read nothing took .04 seconds
-pace.read(0.14)         # one that read all of it took .1 seconds more, and may take .2 more
+pace.wrote(0.04, 1)     # a step that wrote for one and read nothing took .04 seconds
+pace.read(0.14, 1)      # one that read all of it took .1 seconds more, and may take .2 more
 pace.tokens             # 64
 share(64, 2)            # 32: of each, where two are being read
 
@@ -12,7 +12,7 @@ What a token of a prompt costs grows with what was read before it: to read 128 t
 models and machines. So it is measured, step by step.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 READING_SECONDS = 0.2
 """How much longer a step may take that reads prompts. All streams wait for it."""
@@ -39,21 +39,28 @@ class Pace:
 
     most: int
     tokens: int = 0
-    writing: float = 0.0
-    """Seconds of a step that reads nothing."""
+    writing: dict[int, float] = field(default_factory=dict)
+    """Seconds of a step that reads nothing, by how many it writes for: powers of two, and up to the next."""
 
     def __post_init__(self) -> None:
         self.tokens = self.tokens or max(self.most // FIRST, min(LEAST, self.most))
 
-    def wrote(self, seconds: float) -> None:
+    def wrote(self, seconds: float, writers: int) -> None:
         """Learn how long a step took that read nothing."""
-        self.writing = min(seconds, SLOWER * self.writing) if self.writing else seconds
+        known = self.writing.get(writers.bit_length(), seconds)
+        self.writing[writers.bit_length()] = min(seconds, SLOWER * known)
 
-    def read(self, seconds: float) -> None:
-        """Learn how long a step took that read all it might."""
-        allowed = max(READING_SECONDS, TIMES * self.writing)
-        change = min(LONGER, max(1 / SHORTER, allowed / max(seconds - self.writing, 1e-6)))
+    def read(self, seconds: float, writers: int) -> None:
+        """Learn how long a step took that read all it might, beside so many that were written for."""
+        writing = self._writing(writers)
+        allowed = max(READING_SECONDS, TIMES * writing)
+        change = min(LONGER, max(1 / SHORTER, allowed / max(seconds - writing, 1e-6)))
         self.tokens = min(self.most, max(min(LEAST, self.most), int(self.tokens * change)))
+
+    def _writing(self, writers: int) -> float:
+        """What is known of so many, or else of fewer."""
+        known = [size for size in self.writing if size <= writers.bit_length()]
+        return self.writing[max(known)] if known else 0.0
 
 
 def share(tokens: int, prompts: int) -> int:
