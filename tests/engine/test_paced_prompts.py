@@ -10,6 +10,8 @@ import pytest
 from server.engine import core
 from server.engine.core import PacedPrompts
 
+pytestmark = pytest.mark.engine
+
 LONGEST = 128
 
 
@@ -19,14 +21,19 @@ class Sequence:
 
     num_tokens: int
     num_computed_tokens: int = 0
+    drafts: int = 0
 
     @property
     def num_tokens_with_spec(self) -> int:
-        return self.num_tokens
+        return self.num_tokens + self.drafts
 
 
-def writer() -> Sequence:
-    return Sequence(num_tokens=50, num_computed_tokens=49)
+def writer(drafts: int = 0) -> Sequence:
+    return Sequence(num_tokens=50, num_computed_tokens=49, drafts=drafts)
+
+
+def reader() -> Sequence:
+    return Sequence(num_tokens=5_000, num_computed_tokens=2_000)
 
 
 class Scheduler:
@@ -69,6 +76,26 @@ def test_a_step_reads_little_of_prompts_that_others_wait_for(
 ) -> None:
     """How fast the machine is, is known after a step or two."""
     assert Paced(running, waiting).schedule().total_num_scheduled_tokens == read
+
+
+@pytest.mark.parametrize(
+    ("running", "step", "each"),
+    [
+        pytest.param([writer(), reader()], 1 + 32, 32, id="a long prompt beside a stream"),
+        pytest.param([reader(), reader(), writer()], 1 + 32, 16, id="two long prompts before a stream"),
+        pytest.param([writer(drafts=9), *[reader()] * 16], 10 + 256, 16, id="many long prompts"),
+        pytest.param([reader(), reader()], LONGEST, 64, id="nobody writes yet"),
+    ],
+)
+def test_a_step_has_room_for_all_who_write_and_some_of_each_prompt(
+    running: list[Sequence], step: int, each: int
+) -> None:
+    """However much is to be read, every stream has its token in every step."""
+    paced = Paced(running, [])
+    paced.schedule()
+
+    assert paced.max_num_scheduled_tokens == step
+    assert paced.scheduler_config.long_prefill_token_threshold == each
 
 
 def test_a_slow_machine_reads_less_and_a_fast_one_more(monkeypatch: pytest.MonkeyPatch) -> None:
