@@ -28,7 +28,6 @@ SLOWER = 1.05
 LONGER, SHORTER = 2.0, 4.0
 """By what the next step may read more or less: a slow one may have had another cause."""
 
-
 FIRST = 4
 """The part of the most that is read first. A slow machine is known after one step, a fast one after two."""
 

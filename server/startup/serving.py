@@ -33,7 +33,9 @@ log = logging.getLogger(__name__)
 
 CHECK_SECONDS = 1.0
 TICK_SECONDS = 1.0
+"""As often as the `date` header changes."""
 DRAIN_TICK_SECONDS = 0.1
+"""The end of the last request wakes nobody, and is waited for."""
 LAST_ANSWERS_SECONDS = 5.0
 """How long a server without an engine still answers: running requests and probes get their 503."""
 LAST_WORDS_SECONDS = 2.0
@@ -53,8 +55,8 @@ class Outcome(Enum):
 class QuietServer(uvicorn.Server):
     """uvicorn's server, which looks every second whether it is to stop, and when it is woken.
 
-    uvicorn's own looks ten times a second, for which a server whose model writes slowly spends a twentieth of
-    its time: each look finds the processor's caches full of other things.
+    uvicorn's own looks ten times a second, which shows in the processor time of a server whose model writes
+    slowly: each look finds the processor's caches full of other things.
     """
 
     def __init__(self, config: uvicorn.Config) -> None:

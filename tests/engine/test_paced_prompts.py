@@ -55,7 +55,8 @@ class Scheduler:
             left -= min(left, unread, self.scheduler_config.long_prefill_token_threshold)
         return SimpleNamespace(total_num_scheduled_tokens=self.max_num_scheduled_tokens - left)
 
-    def update_from_output(self) -> None: ...
+    def update_from_output(self) -> str:
+        return "outputs"
 
 
 class Paced(PacedPrompts, Scheduler):
@@ -114,3 +115,25 @@ def test_a_slow_machine_reads_less_and_a_fast_one_more(monkeypatch: pytest.Monke
     assert step(0.1) == 2  # the two that write
     scheduler.waiting = [Sequence(1_000)]
     assert [step(0.1 + took) - 2 for took in (0.05, 0.4, 0.19, 0.2)] == [32, 64, 32, 33]
+
+
+@pytest.mark.parametrize(
+    ("running", "waiting"),
+    [
+        pytest.param([writer()], [Sequence(20)], id="a short prompt"),
+        pytest.param([], [Sequence(1_000)], id="alone"),
+        pytest.param([], [], id="nothing to do"),
+    ],
+)
+def test_a_step_that_does_not_read_all_it_may_tells_nothing(
+    running: list[Sequence], waiting: list[Sequence], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long it took, the next long prompt beside a stream begins as the first would."""
+    clock = iter([100.0, 1_000.0, 1_001.0])
+    monkeypatch.setattr(core, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    paced = Paced(running, waiting)
+    paced.schedule()
+    assert paced.update_from_output() == "outputs"
+    paced.running, paced.waiting = [writer()], [Sequence(1_000)]
+
+    assert paced.schedule().total_num_scheduled_tokens == 33

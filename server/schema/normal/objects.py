@@ -26,8 +26,9 @@ MAX_COUNTED = 4_000
 """States of an object whose keys are counted: its properties times the count."""
 
 MAX_OPTIONAL = 2_000
-"""Optional keys of an object. Behind each, any of those after it may be next: a compiler takes half
-a minute for so many, and four times as long for twice as many."""
+"""Optional keys of an object. Behind each, any of those after it may be next: by the estimate of
+`server.schema.cost`, half a minute of compiling for so many, and four times as long for twice as many."""
+
 MAX_STRAYS = 32
 """Ways in which a key may be one that another schema does not know."""
 
