@@ -3,8 +3,9 @@
     app = create_app(context)      # an ASGI app; `GET /openapi.json` describes it
 
 A request passes, from the outside in: its exchange (id, headers, log, metrics), CORS if it is on, the
-boundary where exceptions become responses, the API key, a place among the requests, the body, the turn that
-it waits for. Every layer is plain ASGI, so that a stream passes through as it is written.
+boundary where exceptions become responses, the API key, a place among the requests, the body, what ends it if
+its client leaves, the turn that it waits for. Every layer is plain ASGI, so that a stream passes through as
+it is written.
 """
 
 from collections.abc import AsyncGenerator
@@ -30,6 +31,7 @@ from server.http.auth import RequireKey
 from server.http.body import ReadBody
 from server.http.boundary import Boundary
 from server.http.bounded import TakePlace, TakeTurn
+from server.http.disconnect import EndWithClient
 from server.http.exchange import Exchanges
 from server.version import own_version
 
@@ -122,6 +124,7 @@ def middleware(context: Context) -> list[Middleware]:
     layers.append(Middleware(RequireKey, keys=settings.api_key, ops_keys=settings.ops_api_key))
     layers.append(Middleware(TakePlace, admission=context.admission))
     layers.append(Middleware(ReadBody, limit=settings.max_body_bytes, seconds=settings.receive_seconds))
+    layers.append(Middleware(EndWithClient))
     layers.append(Middleware(TakeTurn, admission=context.admission))
     return layers
 

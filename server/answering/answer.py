@@ -21,12 +21,30 @@ from server.answering.sequence import Step
 from server.answering.verdict import Coverage, coverage
 from server.context import Context
 from server.limits.time_limit import current_limit
-from server.request import Request
+from server.request import FreeText, Request, Templated
+
+QUICK_LETTERS = 2_000
+"""A conversation that is shown to the model in less time than a thread takes to be woken for it."""
+
+MESSAGE_LETTERS = 100
+"""What a template adds to a message, at the least; many empty ones take their time too."""
 
 
 async def prepare(request: Request, context: Context) -> "Answer":
-    """Do all that needs no model, off the event loop. Raises `ApiError` (4xx)."""
+    """Do all that needs no model, off the event loop if it takes time. Raises `ApiError` (4xx)."""
+    if _is_quick(request):
+        return _prepare([request], context)
     return await prepare_all([request], context)
+
+
+def _is_quick(request: Request) -> bool:
+    """Whether there are no schemas and little text."""
+    if request.tools or not isinstance(request.answer_format, FreeText):
+        return False
+    if not isinstance(request.source, Templated) or any(each.tool_calls for each in request.messages):
+        return False
+    letters = sum(MESSAGE_LETTERS + len(each.content) + len(each.reasoning) for each in request.messages)
+    return letters <= QUICK_LETTERS
 
 
 async def prepare_all(requests: Sequence[Request], context: Context) -> "Answer":

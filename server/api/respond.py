@@ -3,8 +3,8 @@
     return await respond_whole(answer, ChatResponse(…), http)      # one JSON body
     return await respond_streamed(answer, ChatStream(…), http)     # server-sent events
 
-What is the same for all is here: the client that leaves, the first chunk that is awaited before the headers,
-the error that comes when the status has been sent, the tokens in the log line.
+What is the same for all is here: the first chunk that is awaited before the headers, the error that comes
+when the status has been sent, the tokens in the log line.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
@@ -13,13 +13,13 @@ from typing import Any, Protocol
 
 from fastapi import Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from server.answering.answer import Answer
 from server.answering.observe import Usage
 from server.answering.sequence import Step
 from server.errors import ApiError
 from server.http.boundary import recorded_error
-from server.http.disconnect import unless_disconnected
 from server.http.exchange import exchange_of
 
 STREAM_HEADERS = {"cache-control": "no-cache", "x-accel-buffering": "no"}
@@ -64,11 +64,18 @@ class StreamEncoder(Protocol):
         ...
 
 
+class EventStream(StreamingResponse):
+    """A stream that does not listen for its client: `EndWithClient` does."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI's
+        await self.stream_response(send)
+
+
 async def respond_whole(
     answer: Answer, encoder: WholeEncoder, http: Request, *, last: Last = nothing
 ) -> Response:
-    """Walk the whole path, then respond once. Stops if the client leaves. Raises what the path raises."""
-    body = await unless_disconnected(http, _fold(answer, encoder, http))
+    """Walk the whole path, then respond once. Raises what the path raises."""
+    body = await _fold(answer, encoder, http)
     await last()
     return JSONResponse(body)
 
@@ -82,8 +89,8 @@ async def respond_streamed(
     """
     chunks = _chunks(answer, encoder, http, last)
     # The first chunk is awaited here, so that an engine which refuses the request still gives a status.
-    first = await unless_disconnected(http, anext(chunks))
-    return StreamingResponse(_rest(first, chunks), media_type="text/event-stream", headers=STREAM_HEADERS)
+    first = await anext(chunks)
+    return EventStream(_rest(first, chunks), media_type="text/event-stream", headers=STREAM_HEADERS)
 
 
 async def _fold(answer: Answer, encoder: WholeEncoder, http: Request) -> dict[str, Any]:

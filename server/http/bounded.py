@@ -8,14 +8,11 @@ Only requests that spend model time are bounded (`server.http.exchange.generates
 """
 
 import math
-from contextlib import AsyncExitStack
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from server.errors import ApiError, Code
-from server.http.body import ReplayedBody
-from server.http.disconnect import unless_gone
 from server.http.exchange import generates
 from server.limits.admission import Admission
 from server.limits.time_limit import HEADER, current_limit, limited
@@ -39,10 +36,7 @@ class TakePlace:
 
 
 class TakeTurn:
-    """ASGI middleware that lets a request wait for its turn, as long as its client does.
-
-    It stands inside `ReadBody`, whose body comes in one piece.
-    """
+    """ASGI middleware that lets a request wait for its turn."""
 
     def __init__(self, app: ASGIApp, *, admission: Admission) -> None:
         self.app = app
@@ -52,11 +46,8 @@ class TakeTurn:
         if not generates(scope):
             await self.app(scope, receive, send)
             return
-        body = (await receive())["body"]
-        async with AsyncExitStack() as stack:
-            turn = self._admission.turn(current_limit())
-            await unless_gone(receive, stack.enter_async_context(turn))
-            await self.app(scope, ReplayedBody(body, receive), send)
+        async with self._admission.turn(current_limit()):
+            await self.app(scope, receive, send)
 
 
 def asked_seconds(headers: Headers) -> float | None:

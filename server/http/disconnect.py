@@ -1,45 +1,53 @@
 """Work that is given up when the client goes away before it has its answer.
 
-    body = await unless_disconnected(http, fold(answer))   # raises ClientGoneError, the work cancelled
+POST /v1/chat/completions, and the connection is closed   → the request's task is cancelled, status 499
 
-A streamed answer needs none of this: the server cancels its body.
+One task listens for that from the body's end to the answer's, whatever the request does meanwhile: wait for
+its turn, show the prompt to the model, generate, stream.
 """
 
 import asyncio
-from collections.abc import Coroutine
-from typing import Any, TypeVar
 
-from starlette.requests import Request
-from starlette.types import Receive
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-T = TypeVar("T")
+from server.http.body import ReplayedBody
+from server.http.exchange import Exchange, exchange_of, generates
 
 
 class ClientGoneError(Exception):
     """Nobody is there to be answered."""
 
 
-async def unless_disconnected(http: Request, work: Coroutine[Any, Any, T]) -> T:
-    """Await `work`; cancel it and wait until it has cleaned up if the client of `http` leaves first."""
-    return await unless_gone(http.receive, work)
+class EndWithClient:
+    """ASGI middleware that cancels what is inside it, and raises `ClientGoneError`, when the client leaves.
+
+    It stands inside `ReadBody`, whose body comes in one piece, and around requests that spend model time.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        working = asyncio.current_task()
+        if working is None or not generates(scope):
+            await self.app(scope, receive, send)
+            return
+        body = (await receive())["body"]
+        listening = asyncio.create_task(_listen(receive, exchange_of(scope), working))
+        try:
+            await self.app(scope, ReplayedBody(body, receive), send)
+        except asyncio.CancelledError:
+            # Somebody else may have cancelled the request too, and that goes on.
+            if listening.done() and working.uncancel() == 0:
+                raise ClientGoneError from None
+            raise
+        finally:
+            listening.cancel()
 
 
-async def unless_gone(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
-    """Do the same where there is only an ASGI `receive`."""
-    working = asyncio.create_task(work)
-    leaving = asyncio.create_task(_disconnect(receive))
-    try:
-        await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        if working.done():
-            return working.result()
-        raise ClientGoneError
-    finally:
-        for task in (working, leaving):
-            task.cancel()
-        await asyncio.gather(working, leaving, return_exceptions=True)
-
-
-async def _disconnect(receive: Receive) -> None:
-    """Return when the client is gone. The body has been read before, so nothing else can come."""
+async def _listen(receive: Receive, exchange: Exchange, working: "asyncio.Task[None]") -> None:
+    """Cancel the work when the client is gone; servers say that it is too when it has its answer."""
     while (await receive())["type"] != "http.disconnect":
         pass
+    if not exchange.complete:
+        working.cancel()

@@ -21,7 +21,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server.http.dialect import Dialect, dialect_of
-from server.telemetry.logs import REQUEST_ID
+from server.telemetry.logs import REQUEST_ID, tell
 from server.telemetry.metrics import Metrics
 from server.telemetry.tracing import NO_STAGE, Stage, Tracing
 
@@ -166,20 +166,19 @@ class Exchanges:
         _tell(exchange, status, stage)
         path = scope.get("raw_path", b"").partition(b"?")[0].decode("latin-1") or scope["path"]
         quiet = exchange.api == OPERATIONS and status < 400
-        log.log(
+        tell(
+            log,
             logging.DEBUG if quiet else logging.INFO,
             "%s %s %d",
             scope["method"],
             path[:LOGGED_PATH_LENGTH],
             status,
-            extra={
-                "fields": {
-                    "api": exchange.api,
-                    "duration_ms": round(exchange.seconds * 1000),
-                    "code": exchange.code,
-                    "prompt_tokens": exchange.prompt_tokens,
-                    "completion_tokens": exchange.completion_tokens,
-                }
+            fields={
+                "api": exchange.api,
+                "duration_ms": round(exchange.seconds * 1000),
+                "code": exchange.code,
+                "prompt_tokens": exchange.prompt_tokens,
+                "completion_tokens": exchange.completion_tokens,
             },
         )
 

@@ -13,7 +13,7 @@ as the log does: never what a user or a model wrote, nor the message of an excep
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -91,17 +91,19 @@ class Stage:
             self._span.set_attribute("error.type", kind)
 
 
-@contextmanager
-def stage(name: str) -> Iterator[Stage]:
+def stage(name: str) -> AbstractContextManager[Stage]:
     """Time a part of the path as a span of the current request, if there is an exporter.
 
     It is not made the parent of others, so that it may stay open across the steps of a generator.
     """
     trace = CURRENT.get()
     if trace is None or trace.tracer is None:
-        yield NO_STAGE
-        return
-    span = trace.tracer.start_span(name, context=trace.parent)
+        return NOTHING
+    return _running(trace.tracer.start_span(name, context=trace.parent))
+
+
+@contextmanager
+def _running(span: "Span") -> Iterator[Stage]:
     running = Stage(span)
     try:
         yield running
@@ -113,6 +115,7 @@ def stage(name: str) -> Iterator[Stage]:
 
 
 NO_STAGE = Stage(None)
+NOTHING = nullcontext(NO_STAGE)
 
 
 class Tracing:

@@ -17,7 +17,16 @@ from server.context import Context
 from server.engine.protocol import EngineDeadError, EngineError
 from server.engine.scripted import Ending, Script
 from server.errors import ApiError, Code
-from server.request import Message, Mode, Request, SamplingParams, ToolChoice, ToolDefinition
+from server.request import (
+    Matching,
+    Message,
+    Mode,
+    RawText,
+    Request,
+    SamplingParams,
+    ToolChoice,
+    ToolDefinition,
+)
 from server.tokens.vocabulary import Vocabulary
 from tests.server.scripted import call, serving
 
@@ -72,7 +81,21 @@ async def test_nothing_is_asked_before_the_steps_are_read(vocabulary: Vocabulary
         assert (answer.usage.completion, answer.usage.cached) == (0, 0)
 
 
-async def test_preparing_does_not_keep_the_event_loop(vocabulary: Vocabulary) -> None:
+@pytest.mark.parametrize(
+    ("fields", "apart"),
+    [
+        pytest.param({"tools": (ToolDefinition("f", parameters={"type": "object"}),)}, True, id="a schema"),
+        pytest.param({"answer_format": Matching("a+")}, True, id="a grammar"),
+        pytest.param({"messages": (Message("user", "Hi" * 2_000),)}, True, id="a long text"),
+        pytest.param({"messages": (Message("user", ""),) * 50}, True, id="many messages"),
+        pytest.param({"messages": (Message("assistant", "", reasoning="Hm" * 2_000),)}, True, id="reasoning"),
+        pytest.param({"source": RawText("Hi" * 2_000), "messages": ()}, True, id="a raw prompt"),
+        pytest.param({}, False, id="a short chat, which takes less time than a thread does to wake"),
+    ],
+)
+async def test_preparing_does_not_keep_the_event_loop(
+    vocabulary: Vocabulary, fields: dict[str, Any], apart: bool
+) -> None:
     """A large schema is planned while others are answered: another thread does it."""
     threads: list[int] = []
 
@@ -90,10 +113,10 @@ async def test_preparing_does_not_keep_the_event_loop(vocabulary: Vocabulary) ->
             **{name: getattr(server.context, name) for name in Context.__slots__ if name != "model_names"},
             model_names=Watched(["smol"]),
         )
-        await prepare(ask(), context)
+        await prepare(ask(**fields), context)
 
     assert threads
-    assert threading.get_ident() not in threads
+    assert (threading.get_ident() not in threads) == apart
 
 
 @pytest.mark.parametrize(

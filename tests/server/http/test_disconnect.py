@@ -9,13 +9,12 @@ from typing import Any, Literal
 
 import pytest
 import uvicorn
-from starlette.requests import Request
-from starlette.types import Message
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server.app import create_app
 from server.engine.scripted import Asked, Ending, Script
-from server.http.disconnect import ClientGoneError, unless_disconnected
-from server.http.exchange import CLIENT_LEFT
+from server.http.disconnect import ClientGoneError, EndWithClient
+from server.http.exchange import CLIENT_LEFT, Exchange, exchange_of
 from server.tokens.vocabulary import Vocabulary
 from tests.server.scripted import QUESTION, Server, call, serving, tool
 
@@ -183,41 +182,50 @@ async def test_a_client_that_stays_gets_its_answer(vocabulary: Vocabulary) -> No
         assert endings(server) == {Ending.CLOSED, Ending.FINISHED}
 
 
-def http(*messages: Message) -> Request:
-    """A request whose client says these messages, and then nothing more."""
-    left = list(messages)
+async def ended(work: ASGIApp, *messages: Message) -> None:
+    """Run the work for a client that sends its body, says these messages, and then nothing more."""
+    left: list[Message] = [{"type": "http.request", "body": b"{}"}, *messages]
+    scope = {"type": "http", "method": "POST", "path": "/v1/chat/completions"}
 
     async def receive() -> Message:
         if left:
             return left.pop(0)
         return await asyncio.Future()
 
-    return Request({"type": "http"}, receive)
+    async def send(message: Message) -> None:
+        """Nobody reads it."""
+
+    await EndWithClient(work)({**scope, "exchange": Exchange("req_1", "chat")}, receive, send)
 
 
 async def test_work_for_a_client_that_stays_is_done() -> None:
-    """Its result is returned, and nobody listens for the client any more."""
+    """It has the body, and nobody listens for the client any more when it is over."""
     before = asyncio.all_tasks()
+    bodies: list[bytes] = []
 
-    assert await unless_disconnected(http(), asyncio.sleep(0, "done")) == "done"
-    assert asyncio.all_tasks() == before
+    async def work(_: Scope, receive: Receive, __: Send) -> None:
+        bodies.append((await receive())["body"])
+
+    await ended(work)
+    await until(lambda: asyncio.all_tasks() == before)
+    assert bodies == [b"{}"]
 
 
 async def test_what_the_work_raises_is_raised() -> None:
     """An error is an answer too."""
 
-    async def fail() -> None:
+    async def work(*_: object) -> None:
         raise KeyError("broken")
 
     with pytest.raises(KeyError, match="broken"):
-        await unless_disconnected(http(), fail())
+        await ended(work)
 
 
 async def test_work_for_a_client_that_left_has_cleaned_up_when_that_is_told() -> None:
     """Whoever is told can rely on the engine being told before."""
     cleaned: list[str] = []
 
-    async def work() -> None:
+    async def work(*_: object) -> None:
         try:
             await asyncio.Future()
         finally:
@@ -225,25 +233,39 @@ async def test_work_for_a_client_that_left_has_cleaned_up_when_that_is_told() ->
             cleaned.append("up")
 
     with pytest.raises(ClientGoneError):
-        await unless_disconnected(http({"type": "http.request"}, {"type": "http.disconnect"}), work())
+        await ended(work, {"type": "http.request"}, {"type": "http.disconnect"})
     assert cleaned == ["up"]
 
 
-async def test_a_server_that_stops_ends_the_work() -> None:
-    """Cancelling whoever waits cancels what is waited for."""
-    started = asyncio.Event()
-    ended = asyncio.Event()
+async def test_work_goes_on_when_its_answer_is_complete() -> None:
+    """Servers say that the client is gone as soon as it has all; the books are closed all the same."""
+    closed: list[str] = []
 
-    async def work() -> None:
+    async def work(scope: Scope, *_: object) -> None:
+        exchange_of(scope).complete = True
+        for _turn in range(5):
+            await asyncio.sleep(0)
+        closed.append("books")
+
+    await ended(work, {"type": "http.disconnect"})
+    assert closed == ["books"]
+
+
+async def test_a_server_that_stops_ends_the_work() -> None:
+    """It is cancelled as itself, not as if its client had left."""
+    started = asyncio.Event()
+    over = asyncio.Event()
+
+    async def work(*_: object) -> None:
         started.set()
         try:
             await asyncio.Future()
         finally:
-            ended.set()
+            over.set()
 
-    waiting = asyncio.create_task(unless_disconnected(http(), work()))
+    waiting = asyncio.create_task(ended(work))
     await started.wait()
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
-    assert ended.is_set()
+    assert over.is_set()
