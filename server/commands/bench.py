@@ -16,6 +16,7 @@ import json
 import os
 import sys
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import httpx2
@@ -54,12 +55,16 @@ async def _bench(options: argparse.Namespace) -> list[Summary]:
 
 
 async def followed(summaries: AsyncIterator[Summary]) -> list[Summary]:
-    """All the summaries, with a line on standard error as each comes: a comparison takes minutes."""
+    """All the summaries, with a line on standard error as each comes: a comparison takes minutes.
+
+    Ctrl-C ends it, and what was measured until then is not lost.
+    """
     found = []
-    async for row in summaries:
-        done = f"{row.workload}, {row.concurrency} at a time, {row.endpoint}: {row.total:.2f} s"
-        sys.stderr.write(f"{done}\n")
-        found.append(row)
+    with suppress(asyncio.CancelledError):
+        async for row in summaries:
+            done = f"{row.workload}, {row.concurrency} at a time, {row.endpoint}: {row.total:.2f} s"
+            sys.stderr.write(f"{done}\n")
+            found.append(row)
     return found
 
 
