@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from vllm.config import SchedulerConfig, VllmConfig
@@ -30,7 +31,7 @@ from vllm.v1.structured_output.backend_xgrammar import XgrammarBackend, Xgrammar
 from xgrammar import GrammarCompiler
 
 from server.engine.bounded_masks import BoundedGrammar
-from server.engine.pace import Pace, share
+from server.engine.pace import Pace
 from server.engine.parent import end_with_parent
 from server.engine.protocol import MaskTooSlowError
 from server.telemetry.metrics import EngineMetrics
@@ -122,9 +123,8 @@ class PacedPrompts:
     """Mixed into a scheduler of vLLM: a step reads as much of prompts as it has time for.
 
     vLLM reads at most `long_prefill_token_threshold` tokens of a prompt in one step if there are other
-    requests. Here that is what all prompts of a step have together, at most, and `Pace` says what a step has
-    time for; 0 leaves prompts whole. A step of this scheduler must end before the next is scheduled, so that
-    it can be timed.
+    requests. Here too, and of all prompts together what a step has time for, by `Pace`; 0 leaves prompts
+    whole. A step of this scheduler must end before the next is scheduled, so that it can be timed.
     """
 
     scheduler_config: SchedulerConfig
@@ -146,35 +146,35 @@ class PacedPrompts:
 
     def schedule(self, *args: Any, **kwargs: Any) -> SchedulerOutput:
         self._began = time.perf_counter()
-        reads = self._share_out()
+        readers, writing = self._share_out()
         scheduled: SchedulerOutput = super().schedule(*args, **kwargs)  # type: ignore[misc]  # the method is that of the scheduler mixed in
         total = scheduled.total_num_scheduled_tokens
         self._learn = None
-        if not reads and total:
+        if not readers and total:
             self._learn = self._pace.wrote
-        elif reads and total == self.max_num_scheduled_tokens < self._most:
-            self._learn = self._pace.read
+        elif readers and self.max_num_scheduled_tokens < self._most:
+            self._learn = partial(self._pace.read, total - writing)
         return scheduled
 
-    def _share_out(self) -> bool:
-        """Set how much the next step may read, and say whether there is something to be read.
+    def _share_out(self) -> tuple[bool, int]:
+        """Set how much the next step may read; say whether there is any of it, and what it writes.
 
-        Who is alone is read as fast as it goes.
+        Who is alone is read as fast as it goes, and where nobody writes, one prompt at least.
         """
-        readers = [each for each in self.running if _unread(each) > 1]
+        readers = sum(_unread(each) > 1 for each in self.running)
         writers = [each for each in self.running if _unread(each) <= 1]
         self._writers = len(writers)
-        reads = bool(readers) or any(True for _ in self.waiting)
-        tokens = self._pace.tokens if writers else self._pace.most
-        if not tokens or sum(self.get_request_counts()) < 2:  # type: ignore[attr-defined]  # as above
+        reads = readers > 0 or any(True for _ in self.waiting)
+        writing = sum(each.num_tokens_with_spec - each.num_computed_tokens for each in writers)
+        if not self._pace.each or sum(self.get_request_counts()) < 2:  # type: ignore[attr-defined]  # as above
             self.max_num_scheduled_tokens = self._most
-            return reads
-        each = self.scheduler_config.long_prefill_token_threshold = share(tokens, len(readers))
+            return reads, writing
+        tokens = self._pace.tokens if writers else max(self._pace.tokens, self._pace.each)
+        each = self.scheduler_config.long_prefill_token_threshold = self._pace.share(tokens, readers)
         # Who writes has a place in the step, whatever those before it read.
-        writing = sum(writer.num_tokens_with_spec - writer.num_computed_tokens for writer in writers)
-        reading = max(tokens, each * len(readers))
+        reading = max(tokens, each * readers)
         self.max_num_scheduled_tokens = min(self._most, writing + reading)
-        return reads
+        return reads, writing
 
     def update_from_output(self, *args: Any, **kwargs: Any) -> Any:
         if self._learn is not None:

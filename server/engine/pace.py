@@ -1,11 +1,11 @@
 """How much of prompts a step may read while others wait for their next token.
 
-pace = Pace(most=128)
-pace.tokens             # 32: of all prompts together
-pace.wrote(0.04, 1)     # a step that wrote for one and read nothing took .04 seconds
-pace.read(0.14, 1)      # one that read all of it took .1 seconds more, and may take .2 more
-pace.tokens             # 64
-share(64, 2)            # 32: of each, where two are being read
+pace = Pace(each=128)
+pace.tokens              # 32: of all prompts together
+pace.wrote(0.04, 1)      # a step that wrote for one and read nothing took .04 seconds
+pace.read(32, 0.14, 1)   # one that read 32 took .1 seconds more, and may take .2 more
+pace.tokens              # 64
+pace.share(64, 2)        # 32: of each, where two are being read
 
 What a token of a prompt costs grows with what was read before it: to read 128 tokens of a small model took
 .15 s at the beginning of a prompt and 1.3 s behind 7,800 others (two cores). It differs by as much between
@@ -25,43 +25,56 @@ LEAST = 16
 SLOWER = 1.05
 """By what a step that reads nothing may seem slower than the last: mostly others use the processor."""
 
-LONGER, SHORTER = 2.0, 4.0
+LONGER, SHORTER = 2, 4
 """By what the next step may read more or less: a slow one may have had another cause."""
 
 FIRST = 4
-"""The part of the most that is read first. A slow machine is known after one step, a fast one after two."""
+"""The part of one prompt's most that is read first. A slow machine is known after one step."""
+
+PROMPTS = 4
+"""How many prompts a step may read the most of, where it has time for that: short ones come together."""
 
 
 @dataclass(slots=True)
 class Pace:
-    """Tokens of prompts in a step, held where all streams can wait for them; never more than `most`."""
+    """Tokens of prompts in a step, held where all streams can wait for them; at most `each` of one prompt."""
 
-    most: int
+    each: int
     tokens: int = 0
     writing: dict[int, float] = field(default_factory=dict)
     """Seconds of a step that reads nothing, by how many it writes for: powers of two, and up to the next."""
 
     def __post_init__(self) -> None:
-        self.tokens = self.tokens or max(self.most // FIRST, min(LEAST, self.most))
+        self.tokens = self.tokens or max(self.each // FIRST, self.least)
+
+    @property
+    def least(self) -> int:
+        """What a step reads at least, of all prompts together."""
+        return min(LEAST, self.each)
 
     def wrote(self, seconds: float, writers: int) -> None:
         """Learn how long a step took that read nothing."""
         known = self.writing.get(writers.bit_length(), seconds)
         self.writing[writers.bit_length()] = min(seconds, SLOWER * known)
 
-    def read(self, seconds: float, writers: int) -> None:
-        """Learn how long a step took that read all it might, beside so many that were written for."""
+    def read(self, tokens: int, seconds: float, writers: int) -> None:
+        """Learn how long a step took that read so many, beside so many that were written for.
+
+        Of a few it says nothing: they take no time. And only one that read all it might says that more fit.
+        """
+        if tokens < min(self.each, self.tokens):
+            return
         writing = self._writing(writers)
         allowed = max(READING_SECONDS, TIMES * writing)
-        change = min(LONGER, max(1 / SHORTER, allowed / max(seconds - writing, 1e-6)))
-        self.tokens = min(self.most, max(min(LEAST, self.most), int(self.tokens * change)))
+        fit = int(tokens * allowed / max(seconds - writing, 1e-6))
+        most = min(PROMPTS * self.each, LONGER * self.tokens) if tokens >= self.tokens else self.tokens
+        self.tokens = min(most, max(self.least, self.tokens // SHORTER, fit))
+
+    def share(self, tokens: int, prompts: int) -> int:
+        """Tokens of each prompt, where so many are being read in a step that reads so much."""
+        return min(self.each, max(self.least, tokens // max(1, prompts)))
 
     def _writing(self, writers: int) -> float:
         """What is known of so many, or else of fewer."""
         known = [size for size in self.writing if size <= writers.bit_length()]
         return self.writing[max(known)] if known else 0.0
-
-
-def share(tokens: int, prompts: int) -> int:
-    """Tokens of each prompt, where so many are being read in a step that reads so much."""
-    return max(min(LEAST, tokens), tokens // max(1, prompts))
