@@ -23,7 +23,7 @@ from vllm.config import SchedulerConfig, VllmConfig
 from vllm.v1.core.sched.async_scheduler import AsyncScheduler
 from vllm.v1.core.sched.output import GrammarOutput, SchedulerOutput
 from vllm.v1.core.sched.scheduler import Scheduler
-from vllm.v1.engine import EngineCoreOutput
+from vllm.v1.engine import EngineCoreOutput, FinishReason
 from vllm.v1.request import Request
 from vllm.v1.structured_output import StructuredOutputManager
 from vllm.v1.structured_output.backend_types import StructuredOutputGrammar, StructuredOutputOptions
@@ -114,6 +114,8 @@ class TimedMasks:
             self.engine_metrics.masks_given_up.inc(len(given_up))
             for output in (output for outputs in told.values() for output in outputs.outputs):
                 if output.request_id in given_up:
+                    # Of an error, vLLM's own server would tell a front end nothing but that it is one.
+                    output.finish_reason = FinishReason.REPETITION
                     output.stop_reason = MaskTooSlowError.STOP_REASON
             given_up.clear()
         return told
@@ -225,7 +227,8 @@ def check_seams() -> None:
     require(StructuredOutputManager, "grammar_init", "grammar_bitmask")
     require(XgrammarBackend, "compile_grammar")
     require(XgrammarGrammar, "accept_tokens", "validate_tokens", "fill_bitmask", "num_processed_tokens")
-    require(EngineCoreOutput, "request_id", "stop_reason")
+    require(EngineCoreOutput, "request_id", "finish_reason", "stop_reason")
+    require(FinishReason, "REPETITION")
     require(GrammarCompiler, "get_cache_size_bytes")
     require(GrammarOutput, "grammar_bitmask")
 

@@ -104,12 +104,15 @@ async def start_here(model: Path, metrics: Metrics) -> RevivedEngine:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave out what is about an engine in this server's own processes, where it is elsewhere."""
-    if Addresses.given() is None:
+    """Leave out what is about an engine in this server's own processes, or about one, where it is not so."""
+    addresses = Addresses.given()
+    if addresses is None:
         return
     for item in items:
         if item.get_closest_marker("in_process"):
             item.add_marker(pytest.mark.skip(reason="the engine is elsewhere"))
+        if item.get_closest_marker("one_engine") and len(addresses.metrics) > 1:
+            item.add_marker(pytest.mark.skip(reason="each of several workers keeps grammars and prompts"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,6 +61,7 @@ def request(schema: dict[str, Any], *, strict: bool = True) -> dict[str, Any]:
     }
 
 
+@pytest.mark.one_engine
 async def test_real_calls_are_seen_in_every_metric(server: RunningServer) -> None:
     """Calls, a cut one, one outside its schema and a refused one: each counts where it belongs, and once."""
     good = request({"only_in_this_test": {"enum": ["left", "right"]}})

@@ -17,6 +17,7 @@ from server.engine.protocol import (
     EngineDeadError,
     EngineError,
     Finish,
+    MaskTooSlowError,
     Output,
     TokenLogprob,
     WorkerLostError,
@@ -154,6 +155,18 @@ async def test_what_a_worker_refuses_is_not_sent_again(answer: dict[str, Any]) -
             await ask(engine)
 
         assert not isinstance(caught.value, WorkerLostError)
+        assert len(worker.bodies) == 1
+        await engine.check()
+
+
+async def test_a_request_whose_mask_is_too_slow_is_not_sent_again() -> None:
+    """It would be too slow for every worker, and the worker is well."""
+    told = {"finish_reason": "repetition", "stop_reason": "mask_too_slow", "token_ids": [5]}
+    says = json.dumps({"choices": [told]})
+    async with working([Script(ANSWER)], says=says) as worker, connected(worker) as engine:
+        with pytest.raises(MaskTooSlowError):
+            await ask(engine)
+
         assert len(worker.bodies) == 1
         await engine.check()
 
