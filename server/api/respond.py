@@ -7,13 +7,14 @@ What is the same for all is here: the first chunk that is awaited before the hea
 when the status has been sent, the tokens in the log line.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Any, Protocol
 
 from fastapi import Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from server.answering.answer import Answer
 from server.answering.observe import Usage
@@ -65,17 +66,36 @@ class StreamEncoder(Protocol):
 
 
 class EventStream(StreamingResponse):
-    """A stream that does not listen for its client: `EndWithClient` does."""
+    """A stream that has its first chunk. It does not listen for its client: `EndWithClient` does."""
+
+    def __init__(self, first: bytes, rest: AsyncGenerator[bytes, None]) -> None:
+        super().__init__(rest, media_type="text/event-stream", headers=STREAM_HEADERS)
+        self._first = first
+        self._rest = rest
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI's
-        await self.stream_response(send)
+        await asyncio.create_task(self._send(send))
+
+    async def _send(self, send: Send) -> None:
+        """A task of its own: each token wakes it, and would else wake every layer around it in turn."""
+        start = {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
+        async with aclosing(self._rest) as rest:
+            await send(start)
+            await send(_body(self._first))
+            async for chunk in rest:
+                await send(_body(chunk))
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _body(chunk: bytes) -> Message:
+    return {"type": "http.response.body", "body": chunk, "more_body": True}
 
 
 async def respond_whole(
     answer: Answer, encoder: WholeEncoder, http: Request, *, last: Last = nothing
 ) -> Response:
     """Walk the whole path, then respond once. Raises what the path raises."""
-    body = await _fold(answer, encoder, http)
+    body = await asyncio.create_task(_fold(answer, encoder, http))  # as `EventStream` has one
     await last()
     return JSONResponse(body)
 
@@ -90,7 +110,7 @@ async def respond_streamed(
     chunks = _chunks(answer, encoder, http, last)
     # The first chunk is awaited here, so that an engine which refuses the request still gives a status.
     first = await anext(chunks)
-    return EventStream(_rest(first, chunks), media_type="text/event-stream", headers=STREAM_HEADERS)
+    return EventStream(first, chunks)
 
 
 async def _fold(answer: Answer, encoder: WholeEncoder, http: Request) -> dict[str, Any]:
@@ -124,14 +144,6 @@ async def _chunks(
         yield encoder.fail(error)
     finally:
         _account(http, answer.usage)
-
-
-async def _rest(first: bytes, chunks: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
-    """The stream whose first chunk was awaited before its headers were sent."""
-    async with aclosing(chunks):
-        yield first
-        async for chunk in chunks:
-            yield chunk
 
 
 def _account(http: Request, usage: Usage) -> None:

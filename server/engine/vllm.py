@@ -32,6 +32,7 @@ from server.telemetry.tracing import trace_headers
 
 if TYPE_CHECKING:
     import vllm
+    from vllm.inputs import EngineInput, PromptType
     from vllm.logprobs import Logprob
     from vllm.v1.engine.async_llm import AsyncLLM
 
@@ -149,9 +150,8 @@ class VllmEngine:
         try:
             with translated_errors():
                 parameters = sampling_parameters(sampling, self._defaults, structural_tag)
-                # Ids as a raw prompt: vLLM then checks the request, its structural tag included, on a thread.
                 steps = llm.generate(
-                    {"prompt_token_ids": list(prompt)},
+                    engine_prompt(prompt, checked_apart=structural_tag is not None),
                     parameters,
                     request_id,
                     # vLLM takes them only where it sends spans itself.
@@ -213,6 +213,18 @@ def translated_errors() -> Iterator[None]:
         raise EngineDeadError("The engine has stopped. Its log says why.") from error
     except (VLLMError, ValueError) as error:
         raise EngineError(f"The engine refused the request: {reason_of(error)}") from error
+
+
+def engine_prompt(prompt: Sequence[int], *, checked_apart: bool) -> "PromptType | EngineInput":
+    """Return vLLM's form of a prompt.
+
+    One that is ready is checked where it comes, with its request, and a raw one on a thread. That is what a
+    structural tag needs, as its check may take long.
+    """
+    from vllm.inputs import tokens_input
+
+    ids = list(prompt)
+    return {"prompt_token_ids": ids} if checked_apart else tokens_input(ids)
 
 
 def sampling_parameters(
