@@ -24,7 +24,7 @@ from server.limits.time_limit import current_limit
 from server.request import FreeText, Request, Templated
 
 QUICK_LETTERS = 2_000
-"""A conversation that is shown to the model in less time than a thread takes to be woken for it."""
+"""So much is cut into tokens in half a millisecond, for which others can wait, and a thread costs too."""
 
 MESSAGE_LETTERS = 100
 """What a template adds to a message, at the least; many empty ones take their time too."""

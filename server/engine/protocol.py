@@ -55,6 +55,13 @@ class MaskTooSlowError(EngineError):
     """What the engine's process calls it."""
 
 
+def given_up(reason: str, stop_reason: object) -> EngineError:
+    """The error for a request that the engine ended without an answer, by what the engine says of it."""
+    if stop_reason == MaskTooSlowError.STOP_REASON:
+        return MaskTooSlowError("The mask of the request took too long.")
+    return EngineError(f"The engine gave the request up: {reason}.")
+
+
 class EngineDeadError(EngineError):
     """The engine is gone, and every request with it."""
 

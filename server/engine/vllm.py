@@ -22,9 +22,9 @@ from server.engine.protocol import (
     EngineDeadError,
     EngineError,
     Finish,
-    MaskTooSlowError,
     Output,
     TokenLogprob,
+    given_up,
 )
 from server.engine.sampling import drawn
 from server.request import SamplingParams
@@ -256,9 +256,7 @@ def to_output(step: "vllm.RequestOutput", alternatives: int) -> Output:
     [completion] = step.outputs
     reason = completion.finish_reason
     if reason is not None and reason not in FINISHES:
-        if completion.stop_reason == MaskTooSlowError.STOP_REASON:
-            raise MaskTooSlowError("The mask of the request took too long.")
-        raise EngineError(f"The engine gave the request up: {reason}.")
+        raise given_up(reason, completion.stop_reason)
     token_ids = tuple(completion.token_ids)
     return Output(
         token_ids=token_ids,

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from server.engine.protocol import EngineError, Finish, MaskTooSlowError, Output, TokenLogprob
+from server.engine.protocol import EngineError, Finish, Output, TokenLogprob, given_up
 from server.engine.sampling import drawn
 from server.request import SamplingParams
 
@@ -115,9 +115,7 @@ def read_choice(choice: Mapping[str, Any], alternatives: int) -> Output | Stoppe
     if reason == SHUT_DOWN:
         return Stopped()
     if reason is not None and reason not in FINISHES:
-        if choice.get("stop_reason") == MaskTooSlowError.STOP_REASON:
-            raise MaskTooSlowError("The mask of the request took too long.")
-        raise EngineError(f"The engine gave the request up: {reason}.")
+        raise given_up(reason, choice.get("stop_reason"))
     logprobs = (choice.get("logprobs") or {}).get("content") or ()
     return Output(
         token_ids=tuple(choice["token_ids"]),

@@ -38,16 +38,22 @@ class EndWithClient:
             await self.app(scope, ReplayedBody(body, receive), send)
         except asyncio.CancelledError:
             # Somebody else may have cancelled the request too, and that goes on.
-            if listening.done() and working.uncancel() == 0:
+            if _has_cancelled(listening) and working.uncancel() == 0:
                 raise ClientGoneError from None
             raise
         finally:
             listening.cancel()
 
 
-async def _listen(receive: Receive, exchange: Exchange, working: "asyncio.Task[None]") -> None:
-    """Cancel the work when the client is gone; servers say that it is too when it has its answer."""
+async def _listen(receive: Receive, exchange: Exchange, working: "asyncio.Task[None]") -> bool:
+    """Cancel the work when the client is gone, and return whether it was.
+
+    Servers say that it is gone when it has its answer, too: then the work goes on.
+    """
     while (await receive())["type"] != "http.disconnect":
         pass
-    if not exchange.complete:
-        working.cancel()
+    return not exchange.complete and working.cancel()
+
+
+def _has_cancelled(listening: "asyncio.Task[bool]") -> bool:
+    return listening.done() and listening.result()

@@ -4,7 +4,7 @@ import asyncio
 import json
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,8 @@ import uvicorn
 from parsers.families.hermes import HERMES
 from parsers.family import write_call
 from server.app import create_app
-from server.commands.bench import labels
+from server.bench.compare import Summary, summarize
+from server.commands.bench import followed, labels
 from server.engine.scripted import Asked, Script
 from server.main import main
 from server.tokens.vocabulary import Vocabulary
@@ -113,3 +114,20 @@ def test_endpoints_are_called_by_their_hosts() -> None:
     """Or by host and number, where they are on the same one."""
     assert labels(["http://a:1/v1", "http://a:2/v1"]) == ["a:1", "a:2"]
     assert labels(["http://a/x/v1", "http://a/y/v1"]) == ["a (1)", "a (2)"]
+
+
+async def test_what_was_measured_is_kept_when_it_is_interrupted() -> None:
+    """A comparison takes minutes, and Ctrl-C cancels it."""
+    measured = summarize("ours", "chat", 1, [])
+    begun = asyncio.Event()
+
+    async def summaries() -> AsyncIterator[Summary]:
+        yield measured
+        begun.set()
+        await asyncio.Future()
+
+    following = asyncio.create_task(followed(summaries()))
+    await begun.wait()
+    following.cancel()
+
+    assert await following == [measured]

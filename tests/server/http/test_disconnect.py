@@ -269,3 +269,21 @@ async def test_a_server_that_stops_ends_the_work() -> None:
     with pytest.raises(asyncio.CancelledError):
         await waiting
     assert over.is_set()
+
+
+async def test_a_server_that_stops_ends_what_is_left_of_a_complete_answer_as_itself() -> None:
+    """The client that has all is told gone as well, but that has cancelled nothing."""
+    told = asyncio.Event()
+
+    async def work(scope: Scope, *_: object) -> None:
+        exchange_of(scope).complete = True
+        for _turn in range(5):
+            await asyncio.sleep(0)
+        told.set()
+        await asyncio.Future()
+
+    waiting = asyncio.create_task(ended(work, {"type": "http.disconnect"}))
+    await told.wait()
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
