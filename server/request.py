@@ -188,6 +188,8 @@ class SamplingParams:
     max_tokens: int | None = None
     logprobs: int | None = None
     """How many alternatives to report beside each token: 0 is the token alone, None is no logprobs."""
+    stream_interval: int = 1
+    """Tokens that the engine gathers before it gives them. The first comes at once, and so do the last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +215,8 @@ class Request:
     continue_final_message: bool = False
     policy: Policy = DEFAULT_POLICY
     source: PromptSource = Templated()
+    stream: bool = False
+    """Whether the client is told the answer while it is written."""
 
     @property
     def callable_tools(self) -> Sequence[ToolDefinition]:

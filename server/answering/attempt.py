@@ -4,7 +4,7 @@ attempt = plan_attempt(request, context)        # raises `ApiError` (4xx); spend
 reader = attempt.reader(context, observer)
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from parsers.family import Family
 from parsers.unmarked import Unmarked
@@ -12,7 +12,7 @@ from server.answering.check import fit
 from server.answering.observe import RequestObserver
 from server.answering.sequence import FinishReason, SequenceReader
 from server.answering.stop import StopSequences
-from server.answering.validate import AnswerGate, CallGate
+from server.answering.validate import AnswerGate, CallGate, told_at_end
 from server.config.settings import NamedFinish
 from server.context import Context
 from server.mask.compiling import check_compiling, check_form
@@ -23,6 +23,12 @@ from server.prompt.render import Prompt, render
 from server.request import FreeText, Mode, RawText, RawTokens, Request, SamplingParams, Templated
 from server.telemetry.tracing import stage
 from server.tokens.reader import TokenReader
+
+GATHERED = 16
+"""Tokens that come together where the client sees none before the last, or what is held is complete.
+
+So many may be written for nothing behind a call that is to be written again.
+"""
 
 PROMPT_TAIL = 16
 """Prompt tokens that the detokenizer sees first: enough for any character or leading space to depend on."""
@@ -98,13 +104,23 @@ def plan_attempt(request: Request, context: Context, *, passed: int = 0) -> Atte
     with stage("render") as rendering:
         prompt = make_prompt(request, context)
         rendering.says(gen_ai__usage__input_tokens=len(prompt.token_ids))
-    fitting = fit(request, prompt_tokens=len(prompt.token_ids), max_model_len=context.engine.max_model_len)
+    budget = fit(request, prompt_tokens=len(prompt.token_ids), max_model_len=context.engine.max_model_len)
     constraint = _constrain(request, prompt, context, passed=passed)
     if request.policy.unsupported_keywords is UnsupportedKeywords.REJECT:
         refuse_unmasked(constraint)
     with stage("compile"):
         check_compiling(constraint, context.deadline)
-    return Attempt(request, prompt, constraint, fitting.sampling)
+    interval = _stream_interval(request, constraint, family_of(request, context))
+    sampling = replace(request.sampling, max_tokens=budget, stream_interval=interval)
+    return Attempt(request, prompt, constraint, sampling)
+
+
+def _stream_interval(request: Request, constraint: Constraint, family: Family) -> int:
+    """How many tokens may come together, which costs a fraction of what they do one by one."""
+    if request.stop:
+        return 1  # what they spell may end the answer
+    whole = not request.stream or (told_at_end(constraint) and family.reasoning is None)
+    return GATHERED if whole else 1
 
 
 def _constrain(request: Request, prompt: Prompt, context: Context, *, passed: int) -> Constraint:

@@ -4,7 +4,6 @@ check(request, model_names=("SmolLM2-135M-Instruct",), …)   # returns, or rais
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from server.errors import ApiError, Code
 from server.request import JsonSchema, RawText, RawTokens, Request, Schema, ToolDefinition
@@ -87,16 +86,15 @@ def _check_profile(schema: Schema, profile: SchemaProfile, *, param: str, name: 
         raise schema_refused(error, param=param, name=name) from error
 
 
-def fit(request: Request, *, prompt_tokens: int, max_model_len: int) -> Request:
-    """Bound the answer by what the context leaves: the budget is a cap, the context another.
+def fit(request: Request, *, prompt_tokens: int, max_model_len: int) -> int:
+    """Return the tokens an answer may have: the budget is a cap, and what the context leaves another.
 
     Raises `ApiError` (400 context_length_exceeded) if it leaves nothing.
     """
     room = max_model_len - prompt_tokens
     if room < 1:
         raise context_exceeded(str(prompt_tokens), max_model_len, param=request.source.param)
-    budget = min(request.sampling.max_tokens or room, room)
-    return replace(request, sampling=replace(request.sampling, max_tokens=budget))
+    return min(request.sampling.max_tokens or room, room)
 
 
 def context_exceeded(tokens: str, max_model_len: int, *, param: str) -> ApiError:

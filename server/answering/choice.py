@@ -23,7 +23,7 @@ from server.answering.slices import in_slices
 from server.answering.validate import Violation, violation_error
 from server.answering.verdict import Coverage, Verdict
 from server.context import Context
-from server.engine.protocol import EngineError
+from server.engine.protocol import EngineError, Output
 from server.errors import ApiError
 from server.prompt.call_ids import CallIdSource
 from server.request import Request, SamplingParams
@@ -65,10 +65,19 @@ class Choice:
     async def steps(self) -> AsyncGenerator[Step, None]:
         """Yield up to the step that has `finish`. Raises `EngineError`, or `ApiError` (500)."""
         try:
-            async with aclosing(self._attempts()) as steps:
-                async for step in steps:
-                    self._finish = step.finish
-                    yield step
+            # One generator for all of this: each one that a token passes through takes its time.
+            while True:
+                written, reader = Written(), self._readers[-1]
+                with stage("generate") as generating:
+                    async with aclosing(self._run(reader, generating)) as steps:
+                        async for step in steps:
+                            self._finish = step.finish
+                            written.add(step.events)
+                            yield step
+                    generating.says(gen_ai__usage__output_tokens=reader.tokens.completion)
+                if reader.rejected is None:
+                    return
+                await self._try_again(written, reader.rejected)
         except (GeneratorExit, asyncio.CancelledError):
             self._observer.left()
             raise
@@ -95,51 +104,49 @@ class Choice:
         """Tokens of the first prompt that the prefix cache paid for."""
         return self._readers[0].tokens.cached
 
-    async def _attempts(self) -> AsyncGenerator[Step, None]:
-        """Run one attempt after the other until one is not rejected."""
-        while True:
-            written, reader = Written(), self._readers[-1]
-            with stage("generate") as generating:
-                async with aclosing(self._run(reader, generating)) as steps:
-                    async for step in steps:
-                        written.add(step.events)
-                        yield step
-                generating.says(gen_ai__usage__output_tokens=reader.tokens.completion)
-            if reader.rejected is None:
-                return
-            await self._try_again(written, reader.rejected)
-
     async def _run(self, reader: SequenceReader, generating: Stage) -> AsyncGenerator[Step, None]:
         """One attempt, from the engine's first token to its end, or to where it is rejected."""
+        async with aclosing(self._outputs()) as outputs:
+            async for output in outputs:
+                for number, part in enumerate(in_slices(output)):
+                    if number:
+                        await asyncio.sleep(0)
+                    first = self._pace.saw(len(part.token_ids))
+                    if first:
+                        generating.happened("first_token")
+                    step, rejected = self._read(reader, part), reader.rejected is not None
+                    # The first step says that the model has begun, even if nothing passes yet.
+                    if step.events or step.finish is not None or (first and not rejected):
+                        yield step
+                    if step.finish is not None or rejected:
+                        return
+        raise EngineError("it ended the request without saying why")
+
+    def _outputs(self) -> AsyncGenerator[Output, None]:
+        """Begin an attempt in the engine."""
         attempt, number = self._attempt, len(self._readers)
         name = f"{attempt.request.id}-{self._index}"
-        outputs = self._context.engine.generate(
+        return self._context.engine.generate(
             name if number == 1 else f"{name}-{number}",
             attempt.prompt.token_ids,
             # The choices of each of several prompts draw as they would if it were the only one.
             _sampling(attempt.sampling, self._index % attempt.request.n, number),
             attempt.constraint.structural_tag,
         )
-        async with aclosing(in_slices(outputs)) as parts:
-            async for output in parts:
-                if self._pace.saw(len(output.token_ids)):
-                    generating.happened("first_token")
-                events, logprobs, finish = reader.feed(output)
-                verdict = None if finish is None else self._verdict()
-                if output.finish is None and finish is not None:
-                    self._observer.aborted(AbortCause.STOP_SEQUENCE)
-                rejected = reader.rejected
-                if events or rejected is None:
-                    stop = None if finish is None else reader.stop_sequence
-                    yield Step(self._index, self._ids.named(events), logprobs, finish, verdict, stop)
-                if finish is not None:
-                    self._pace.ended()
-                    return
-                if rejected is not None:
-                    if output.finish is None and self._may_try_again(rejected):
-                        self._observer.aborted(AbortCause.RETRY)
-                    return
-        raise EngineError("it ended the request without saying why")
+
+    def _read(self, reader: SequenceReader, output: Output) -> Step:
+        """What an output comes to, and to the observer what ends the attempt."""
+        events, logprobs, finish = reader.feed(output)
+        named = self._ids.named(events)
+        if finish is None:
+            rejected = reader.rejected
+            if rejected is not None and output.finish is None and self._may_try_again(rejected):
+                self._observer.aborted(AbortCause.RETRY)
+            return Step(self._index, named, logprobs)
+        if output.finish is None:
+            self._observer.aborted(AbortCause.STOP_SEQUENCE)
+        self._pace.ended()
+        return Step(self._index, named, logprobs, finish, self._verdict(), reader.stop_sequence)
 
     def _may_try_again(self, rejected: Violation) -> bool:
         request = self._attempt.request

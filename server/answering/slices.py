@@ -1,15 +1,13 @@
 """Large outputs of an engine in slices, so that one stream does not keep the event loop from the others.
 
-    async for output in in_slices(engine.generate(…)):
-        …                                  # at most `SLICE` tokens; the rest comes after the others' turn
+    for part in in_slices(output):
+        …                              # at most `SLICE` tokens; the others have their turn before the next
 
 An engine gathers what its reader was too slow for. A client that did not read for a minute makes thousands
 of tokens come at once, and all of them would be read in one go.
 """
 
-import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from collections.abc import Sequence
 
 from server.engine.protocol import Output
 
@@ -17,16 +15,11 @@ SLICE = 256
 """Tokens that are read in a few milliseconds."""
 
 
-async def in_slices(outputs: AsyncGenerator[Output, None]) -> AsyncGenerator[Output, None]:
-    """Yield the outputs, large ones in parts; closing it closes `outputs`."""
-    async with aclosing(outputs):
-        async for output in outputs:
-            if len(output.token_ids) <= SLICE:
-                yield output
-                continue
-            for at in range(0, len(output.token_ids), SLICE):
-                yield _part(output, at)
-                await asyncio.sleep(0)
+def in_slices(output: Output) -> Sequence[Output]:
+    """The parts of an output: itself, if it is not large."""
+    if len(output.token_ids) <= SLICE:
+        return (output,)
+    return [_part(output, at) for at in range(0, len(output.token_ids), SLICE)]
 
 
 def _part(output: Output, at: int) -> Output:

@@ -126,12 +126,7 @@ class CallGate:
 
     def _begin(self, name: str) -> Sequence[Event]:
         self._call = call = _OpenCall(self._passed, name, self._rules[name], [])
-        return call.let_through() if self._passes_as_written(call.rule) else ()
-
-    def _passes_as_written(self, rule: CallRule) -> bool:
-        """Whether nothing can be found at the end of a call for which it should have been held."""
-        reported = self._policy.on(strict=rule.tool.strict) is OnViolation.REPORT
-        return rule.streams or (reported and rule.held is not Held.NOTHING)
+        return call.let_through() if call_streams(call.rule, self._policy) else ()
 
     def _arguments(self, call: _OpenCall, text: str) -> Sequence[Event]:
         call.pieces.append(text)
@@ -179,7 +174,7 @@ class AnswerGate:
         self._rule = rule
         self._observer = observer
         self._then = OnViolation.REPORT if rule is None else policy.on(strict=rule.strict)
-        self._streams = rule is None or rule.streams or self._then is OnViolation.REPORT
+        self._streams = answer_streams(rule, policy)
         self._pieces: list[str] = []
 
     def feed(self, text: str) -> str:
@@ -206,6 +201,25 @@ class AnswerGate:
             seen=self._streams,
         )
         return held if violation.passes else "", violation
+
+
+def call_streams(rule: CallRule, policy: Policy) -> bool:
+    """Whether nothing can be found at the end of a call for which it should have been held."""
+    reported = policy.on(strict=rule.tool.strict) is OnViolation.REPORT
+    return rule.streams or (reported and rule.held is not Held.NOTHING)
+
+
+def answer_streams(rule: AnswerRule | None, policy: Policy) -> bool:
+    """The same of an answer."""
+    return rule is None or rule.streams or policy.on(strict=rule.strict) is OnViolation.REPORT
+
+
+def told_at_end(constraint: Constraint) -> bool:
+    """Whether all that is not reasoning is held, be it a call or the answer."""
+    answer_held = constraint.calls_only or not answer_streams(constraint.answer, constraint.policy)
+    return answer_held and not any(
+        call_streams(rule, constraint.policy) for rule in constraint.calls.values()
+    )
 
 
 def violations(text: str, validator: InstanceValidator) -> Errors:

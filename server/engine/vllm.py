@@ -245,6 +245,7 @@ def sampling_parameters(
         detokenize=False,  # the path does it, from ids, so that a split marker cannot be mistaken
         skip_special_tokens=False,
         output_kind=RequestOutputKind.DELTA,
+        stream_interval=sampling.stream_interval,
         structured_outputs=(
             None if structural_tag is None else StructuredOutputsParams(structural_tag=structural_tag)
         ),

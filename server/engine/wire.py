@@ -86,6 +86,7 @@ def sampling_body(sampling: SamplingParams, defaults: Mapping[str, Any]) -> dict
         "logprobs": asked_logprobs(sampling.logprobs),
         "detokenize": False,
         "skip_special_tokens": False,
+        "stream_interval": sampling.stream_interval,
     }
     return {name: value for name, value in fields.items() if value is not None}
 

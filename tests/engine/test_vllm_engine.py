@@ -6,6 +6,7 @@ import json
 import re
 import uuid
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -104,6 +105,17 @@ async def test_the_token_budget_ends_the_answer(running: RunningEngine) -> None:
 
     assert len(token_ids(outputs)) == 5
     assert outputs[-1].finish is Finish.LENGTH
+
+
+async def test_tokens_come_together_where_that_is_asked(running: RunningEngine) -> None:
+    """The first one at once, and with the end what is left: the same tokens in a tenth of the outputs."""
+    asked = SamplingParams(temperature=0, max_tokens=40)
+    single = await collect(running, "Tell me a story.", asked)
+    gathered = await collect(running, "Tell me a story.", replace(asked, stream_interval=16))
+
+    assert token_ids(gathered) == token_ids(single)
+    assert [len(output.token_ids) for output in gathered] == [1, 16, 16, 7]
+    assert [output.finish for output in gathered] == [None, None, None, Finish.LENGTH]
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -1,7 +1,7 @@
 """Chat Completions in: the checked body becomes the internal request, and what its answer needs to know.
 
     decode_chat(ChatRequestBody(model="m", messages=[{"role": "user", "content": "Hi"}]))
-    # DecodedChat(request=Request(id="chatcmpl-…", api="chat", model="m", …), stream=False, …)
+    # DecodedChat(request=Request(id="chatcmpl-…", api="chat", model="m", …), …)
 
 Here is refused what only shows when fields are read together: `top_logprobs` without `logprobs`, a choice of
 a tool that is not there. Schemas are checked later on the path.
@@ -37,7 +37,6 @@ class DecodedChat:
     """
 
     request: Request
-    stream: bool = False
     include_usage: bool = False
     legacy_functions: bool = False
     custom_tools: frozenset[str] = frozenset()
@@ -69,10 +68,10 @@ def decode_chat(body: ChatRequestBody, *, max_n: int = 16, policy: Policy = DEFA
         template_arguments=body.chat_template_kwargs or {},
         continue_final_message=body.continue_final_message is True,
         policy=policy,
+        stream=body.stream is True,
     )
     return DecodedChat(
         request=request,
-        stream=body.stream is True,
         include_usage=body.stream_options is not None and body.stream_options.include_usage is True,
         legacy_functions=body.functions is not None,
         custom_tools=tools.custom,

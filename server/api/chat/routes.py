@@ -26,7 +26,7 @@ async def create_chat_completion(body: ChatRequestBody, http: Request) -> Respon
         log.info("ignored unknown fields: %s", ", ".join(decoded.ignored))
     answer = await prepare(decoded.request, context)
     shape, n = _shape(decoded), decoded.request.n
-    if decoded.stream:
+    if decoded.request.stream:
         return await respond_streamed(answer, ChatStream(shape, context.vocabulary, n=n), http)
     return await respond_whole(answer, ChatResponse(shape, context.vocabulary, n=n), http)
 

@@ -27,7 +27,6 @@ class DecodedCompletions:
     """The requests, which differ in their prompts only. `ignored` is as in `DecodedChat`."""
 
     requests: tuple[Request, ...]
-    stream: bool = False
     echo: bool = False
     include_usage: bool = False
     ignored: tuple[str, ...] = ()
@@ -50,10 +49,10 @@ def decode_completions(
         stop=(body.stop,) if isinstance(body.stop, str) else tuple(body.stop or ()),
         n=body.n or 1,
         policy=decode_policy(body.strictcall, policy),
+        stream=body.stream is True,
     )
     return DecodedCompletions(
         requests=tuple(replace(request, source=source) for source in sources),
-        stream=body.stream is True,
         echo=body.echo is True,
         include_usage=body.stream_options is not None and body.stream_options.include_usage is True,
         ignored=told_ignored(body.unknown),

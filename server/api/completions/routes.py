@@ -35,6 +35,6 @@ async def create_completion(body: CompletionsRequestBody, http: Request) -> Resp
         include_usage=decoded.include_usage,
         with_logprobs=first.sampling.logprobs is not None,
     )
-    if decoded.stream:
+    if decoded.requests[0].stream:
         return await respond_streamed(answer, CompletionStream(shape, context.vocabulary), http)
     return await respond_whole(answer, CompletionResponse(shape, context.vocabulary), http)

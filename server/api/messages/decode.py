@@ -1,7 +1,7 @@
 """Messages in: the checked body becomes the internal request, and what its answer needs to know.
 
     decode_message(MessagesRequestBody(model="m", max_tokens=9, messages=[{"role": "user", "content": "Hi"}]))
-    # DecodedMessage(request=Request(id="msg_…", api="messages", model="m", …), stream=False, …)
+    # DecodedMessage(request=Request(id="msg_…", api="messages", model="m", …), …)
 
 Here is refused what only shows when fields are read together. Schemas are checked later on the path.
 """
@@ -37,7 +37,6 @@ class DecodedMessage:
     """The request, and how its client wants the answer told. `ignored` is as in `DecodedChat`."""
 
     request: Request
-    stream: bool = False
     include_thinking: bool = True
     ignored: tuple[str, ...] = ()
 
@@ -56,10 +55,10 @@ def decode_message(body: MessagesRequestBody, *, policy: Policy = DEFAULT_POLICY
             temperature=body.temperature, top_p=body.top_p, top_k=body.top_k, max_tokens=body.max_tokens
         ),
         stop=tuple(body.stop_sequences or ()),
+        stream=body.stream is True,
     )
     return DecodedMessage(
         request=request,
-        stream=body.stream is True,
         include_thinking=not _omitted(thinking),
         ignored=told_ignored(_ignored(body)),
     )

@@ -31,7 +31,7 @@ async def create_message(body: MessagesRequestBody, http: Request) -> Response:
         request_id=exchange_of(http).request_id,
         include_thinking=decoded.include_thinking,
     )
-    if decoded.stream:
+    if decoded.request.stream:
         return await respond_streamed(answer, MessageStream(shape, begun=answer.usage), http)
     return await respond_whole(answer, MessageResponse(shape), http)
 

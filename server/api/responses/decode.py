@@ -1,7 +1,7 @@
 """Responses in: the checked body becomes the internal request, and what its answer needs to know.
 
     decode_response(ResponseRequestBody(model="m", input="Hi"))
-    # DecodedResponse(request=Request(id="resp_…", api="responses", model="m", …), stream=False, …)
+    # DecodedResponse(request=Request(id="resp_…", api="responses", model="m", …), …)
 
 Here is refused what only shows when fields are read together. Schemas are checked later on the path.
 """
@@ -38,7 +38,6 @@ class DecodedResponse:
 
     request: Request
     shape: ResponseShape
-    stream: bool = False
     items: tuple[InputItem, ...] = ()
     ignored: tuple[str, ...] = ()
 
@@ -65,6 +64,7 @@ def decode_response(
         asked,
         parallel=body.parallel_tool_calls is not False,
         sampling=_sampling(body, wants_logprobs=LOGPROBS in include),
+        stream=body.stream is True,
     )
     return DecodedResponse(
         request=request,
@@ -77,7 +77,6 @@ def decode_response(
             with_logprobs=request.sampling.logprobs is not None,
             seals_reasoning=SEALED_REASONING in include,
         ),
-        stream=body.stream is True,
         items=(*history, *items),
         ignored=told_ignored(_ignored(body)),
     )

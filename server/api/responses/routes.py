@@ -55,7 +55,7 @@ async def create_response(body: ResponseRequestBody, http: Request) -> Response:
     )
     _log(decoded)
     answer = await _prepared(decoded, context)
-    if decoded.stream:
+    if decoded.request.stream:
         stream = ResponseStream(decoded.shape, context.vocabulary)
         return await respond_streamed(
             answer, stream, http, last=lambda: records.keep(stream.final, decoded.items)

@@ -1,6 +1,7 @@
 """The path from a request to its steps, without HTTP: what the engine is asked, and what is left behind."""
 
 import asyncio
+import itertools
 import threading
 from contextlib import aclosing
 from dataclasses import replace
@@ -13,6 +14,7 @@ from server.answering.answer import Answer, prepare
 from server.answering.choice import SEEDS
 from server.answering.observe import Usage
 from server.answering.sequence import FinishReason, Step
+from server.answering.slices import SLICE
 from server.context import Context
 from server.engine.protocol import EngineDeadError, EngineError
 from server.engine.scripted import Ending, Script
@@ -61,7 +63,7 @@ async def test_a_request_becomes_a_prompt_a_mask_and_steps(vocabulary: Vocabular
         [asked] = server.engine.asked
         assert asked.request_id == "r-0"
         assert vocabulary.decode(asked.prompt).endswith("<|im_start|>assistant\n")
-        assert asked.sampling == SamplingParams(max_tokens=server.engine.max_model_len - len(asked.prompt))
+        assert asked.sampling.max_tokens == server.engine.max_model_len - len(asked.prompt)
         assert '"begin":"<tool_call>' in (asked.structural_tag or "")
         assert events(steps) == [
             Reasoning("hm"),
@@ -196,6 +198,29 @@ async def test_a_stop_sequence_with_the_last_token_aborts_nothing(vocabulary: Vo
 
         assert server.engine.asked[0].ending is Ending.FINISHED
         assert server.metric("strictcall_aborts_total", cause="stop_sequence") == 0
+
+
+async def test_others_have_their_turn_while_many_tokens_of_one_output_are_read(
+    vocabulary: Vocabulary,
+) -> None:
+    """A client that did not read for a while finds thousands of them."""
+    turns = 0
+
+    async def other() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async with serving(vocabulary, [Script([vocabulary.encode("word ") * (2 * SLICE)])]) as server:
+        answer = await prepare(ask(), server.context)
+        async with aclosing(answer.steps()) as steps:
+            task = asyncio.create_task(other())
+            before = [turns async for _ in steps]
+            task.cancel()
+
+        assert len(before) > 1
+        assert all(earlier < later for earlier, later in itertools.pairwise(before))
 
 
 @pytest.mark.parametrize("error", [EngineError("out of pages"), EngineDeadError("killed")])

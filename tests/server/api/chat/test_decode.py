@@ -122,7 +122,7 @@ def test_the_shape_of_the_answer_is_decoded() -> None:
     """What the encoder must know travels beside the request."""
     decoded = decode(stream=True, stream_options={"include_usage": True}, include_reasoning=False)
 
-    assert (decoded.stream, decoded.include_usage, decoded.include_reasoning) == (True, True, False)
+    assert (decoded.request.stream, decoded.include_usage, decoded.include_reasoning) == (True, True, False)
 
 
 def test_the_effort_and_the_template_arguments_are_decoded() -> None:
