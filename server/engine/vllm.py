@@ -128,16 +128,22 @@ class VllmEngine:
 
         from server.engine.core import SeamError
         from server.engine.scheduling import install_scheduler
+        from server.engine.stat_logger import SparingStatLogger, check_stat_seams
 
         defaults = {**(cpu_options() if current_platform.is_cpu() else {}), **OPTIONS}
         try:
             arguments = vllm.AsyncEngineArgs(model=model, **fitting({**defaults, **options}))
             config = arguments.create_engine_config()
             undrafted = install_scheduler(config, drafts=draft_forced_tokens)
+            check_stat_seams()
             with multiprocess_metrics(metrics_directory):
                 # In no variable: vLLM keeps a traceback that keeps this frame, which would keep the engine.
                 version = f"vllm {vllm.__version__}"
-                return cls(AsyncLLM.from_vllm_config(config), version=version, undrafted=undrafted)
+                return cls(
+                    AsyncLLM.from_vllm_config(config, stat_loggers=[SparingStatLogger]),
+                    version=version,
+                    undrafted=undrafted,
+                )
         except (SeamError, OSError, RuntimeError, TypeError, ValueError) as error:
             raise EngineError(f"vLLM could not start with the model {model!r}: {reason_of(error)}") from error
 

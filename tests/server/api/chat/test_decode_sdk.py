@@ -115,4 +115,4 @@ def test_stream_of_the_official_sdk_decodes() -> None:
         pass
     decoded = decode_chat(read_body(ChatRequestBody, bodies[0]))
 
-    assert (decoded.stream, decoded.include_usage) == (True, True)
+    assert (decoded.request.stream, decoded.include_usage) == (True, True)
