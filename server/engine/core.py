@@ -20,10 +20,11 @@ from functools import partial
 from typing import Any
 
 from vllm.config import SchedulerConfig, VllmConfig
+from vllm.sampling_params import SamplingParams
 from vllm.v1.core.sched.async_scheduler import AsyncScheduler
 from vllm.v1.core.sched.output import GrammarOutput, SchedulerOutput
 from vllm.v1.core.sched.scheduler import Scheduler
-from vllm.v1.engine import EngineCoreOutput, FinishReason
+from vllm.v1.engine import EngineCoreOutput, EngineCoreOutputs, FinishReason
 from vllm.v1.request import Request
 from vllm.v1.structured_output import StructuredOutputManager
 from vllm.v1.structured_output.backend_types import StructuredOutputGrammar, StructuredOutputOptions
@@ -31,6 +32,7 @@ from vllm.v1.structured_output.backend_xgrammar import XgrammarBackend, Xgrammar
 from xgrammar import GrammarCompiler
 
 from server.engine.bounded_masks import BoundedGrammar
+from server.engine.gathered_steps import GatheredSteps
 from server.engine.pace import Pace
 from server.engine.parent import end_with_parent
 from server.engine.protocol import MaskTooSlowError
@@ -189,11 +191,11 @@ def _unread(request: Request) -> int:
     return int(request.num_tokens - request.num_computed_tokens)
 
 
-class TimedScheduler(PacedPrompts, TimedMasks, Scheduler):
+class TimedScheduler(PacedPrompts, TimedMasks, GatheredSteps, Scheduler):
     """For engines that schedule a step when the one before is done, as on a CPU."""
 
 
-class TimedAsyncScheduler(TimedMasks, AsyncScheduler):
+class TimedAsyncScheduler(TimedMasks, GatheredSteps, AsyncScheduler):
     """For engines that schedule a step while the one before runs, as on a GPU."""
 
 
@@ -222,12 +224,14 @@ def check_seams() -> None:
     require(Scheduler, "get_grammar_bitmask", "schedule", "update_from_output", "get_request_counts")
     require(SchedulerConfig, "long_prefill_token_threshold")
     require(SchedulerOutput, "total_num_scheduled_tokens")
-    require(Request, "num_tokens", "num_tokens_with_spec")
+    require(Request, "num_tokens", "num_tokens_with_spec", "num_output_tokens")
     require(AsyncScheduler, "get_grammar_bitmask")
     require(StructuredOutputManager, "grammar_init", "grammar_bitmask")
     require(XgrammarBackend, "compile_grammar")
     require(XgrammarGrammar, "accept_tokens", "validate_tokens", "fill_bitmask", "num_processed_tokens")
-    require(EngineCoreOutput, "request_id", "finish_reason", "stop_reason")
+    require(EngineCoreOutput, "request_id", "finish_reason", "stop_reason", "new_token_ids")
+    require(EngineCoreOutputs, "outputs", "finished_requests")
+    require(SamplingParams, "stream_interval")
     require(FinishReason, "REPETITION")
     require(GrammarCompiler, "get_cache_size_bytes")
     require(GrammarOutput, "grammar_bitmask")

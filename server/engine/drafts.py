@@ -33,6 +33,7 @@ from xgrammar import GrammarMatcher
 
 from server.engine.core import PacedPrompts, TimedMasks, require
 from server.engine.drafting import MOST_SECONDS, Forced, Plan, TokenPlanner
+from server.engine.gathered_steps import GatheredSteps
 from server.telemetry.metrics import EngineMetrics
 
 logger = logging.getLogger(__name__)
@@ -195,11 +196,11 @@ class ForcedTokenDrafts(ForcedTokens):
         return [each.token for each in forced[:most]]
 
 
-class PlanningScheduler(ForcedTokens, PacedPrompts, TimedMasks, Scheduler):
+class PlanningScheduler(ForcedTokens, PacedPrompts, TimedMasks, GatheredSteps, Scheduler):
     """Named in `scheduler_cls` where there is no obstacle."""
 
 
-class DraftingScheduler(ForcedTokenDrafts, PacedPrompts, TimedMasks, Scheduler):
+class DraftingScheduler(ForcedTokenDrafts, PacedPrompts, TimedMasks, GatheredSteps, Scheduler):
     """The same, with drafts."""
 
 

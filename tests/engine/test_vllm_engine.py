@@ -107,15 +107,25 @@ async def test_the_token_budget_ends_the_answer(running: RunningEngine) -> None:
     assert outputs[-1].finish is Finish.LENGTH
 
 
+STEP_METRICS = (
+    "vllm:iteration_tokens_total_count",
+    "vllm:inter_token_latency_seconds_count",
+    "vllm:generation_tokens_total",
+)
+
+
 async def test_tokens_come_together_where_that_is_asked(running: RunningEngine) -> None:
     """The first one at once, and with the end what is left: the same tokens in a tenth of the outputs."""
     asked = SamplingParams(temperature=0, max_tokens=40)
     single = await collect(running, "Tell me a story.", asked)
+    before = [metric(running, name) for name in STEP_METRICS]
     gathered = await collect(running, "Tell me a story.", replace(asked, stream_interval=16))
+    counted = [metric(running, name) - count for name, count in zip(STEP_METRICS, before, strict=True)]
 
     assert token_ids(gathered) == token_ids(single)
     assert [len(output.token_ids) for output in gathered] == [1, 16, 16, 7]
     assert [output.finish for output in gathered] == [None, None, None, Finish.LENGTH]
+    assert counted == [40, 39, 40], "vLLM counts single steps all the same"
 
 
 @pytest.mark.parametrize("seed", range(5))
