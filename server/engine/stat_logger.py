@@ -39,27 +39,25 @@ class SparingStatLogger(PrometheusStatLogger):
         engine_idx: int = 0,
     ) -> None:
         """Record one step of an engine."""
-        if scheduler_stats is not None and self._is_shown(scheduler_stats, engine_idx):
-            scheduler_stats = None
+        if scheduler_stats is not None:
+            scheduler_stats = self._left_to_show(scheduler_stats, engine_idx)
         if iteration_stats is not None and only_writes(iteration_stats):
             self._wrote(iteration_stats, engine_idx)
             iteration_stats = None
         if scheduler_stats is not None or iteration_stats is not None or mm_cache_stats is not None:
             super().record(scheduler_stats, iteration_stats, mm_cache_stats, engine_idx)
 
-    def _is_shown(self, stats: SchedulerStats, engine: int) -> bool:
-        """Whether there is nothing to set and nothing to add, once the use of the cache is shown."""
+    def _left_to_show(self, stats: SchedulerStats, engine: int) -> SchedulerStats | None:
+        """Show how full the cache is, which tokens change; return the stats if there is more in them."""
         shown = self._shown.get(engine)
-        if shown is None or self.gauge_lora_info is not None:  # which tells the time, too
-            self._shown[engine] = nothing_added(stats)
-            return False
-        if shown.kv_cache_usage != stats.kv_cache_usage:  # the one that changes while tokens are written
-            self.gauge_kv_cache_usage[engine].set(stats.kv_cache_usage)
-            shown.kv_cache_usage = stats.kv_cache_usage
-        if stats == shown:
-            return True
+        if shown is not None and self.gauge_lora_info is None:  # which tells the time, too
+            if shown.kv_cache_usage != stats.kv_cache_usage:
+                self.gauge_kv_cache_usage[engine].set(stats.kv_cache_usage)
+                shown.kv_cache_usage = stats.kv_cache_usage
+            if stats == shown:
+                return None
         self._shown[engine] = nothing_added(stats)
-        return False
+        return stats
 
     def _wrote(self, stats: IterationStats, engine: int) -> None:
         """What vLLM records of a step that has only written tokens."""
