@@ -68,8 +68,11 @@ async def post(soak: Soak, asked: Mapping[str, Any]) -> httpx2.Response:
 
 
 def good_stream(text: str) -> bool:
-    events = [line.removeprefix("data: ") for line in text.splitlines() if line.startswith("data: ")]
-    return bool(events) and events[-1] == "[DONE]" and not any('"error"' in event for event in events)
+    *events, end = [
+        line.removeprefix("data: ") for line in text.split("\n") if line.startswith("data: ")
+    ] or [""]
+    # Looked for as a member: a model may well write "error".
+    return end == "[DONE]" and not any("error" in json.loads(event) for event in events)
 
 
 async def chat(soak: Soak) -> str:
