@@ -110,7 +110,7 @@ class Choice:
             async for output in outputs:
                 for number, part in enumerate(in_slices(output)):
                     if number:
-                        await asyncio.sleep(0)
+                        await asyncio.sleep(0)  # the others have their turn
                     first = self._pace.saw(len(part.token_ids))
                     if first:
                         generating.happened("first_token")
@@ -135,7 +135,7 @@ class Choice:
         )
 
     def _read(self, reader: SequenceReader, output: Output) -> Step:
-        """What an output comes to, and to the observer what ends the attempt."""
+        """Read one output; tell the observer if it is not the engine that ends the attempt with it."""
         events, logprobs, finish = reader.feed(output)
         named = self._ids.named(events)
         if finish is None:

@@ -36,16 +36,11 @@ from server.engine.gathered_steps import GatheredSteps
 from server.engine.pace import Pace
 from server.engine.parent import end_with_parent
 from server.engine.protocol import MaskTooSlowError
+from server.engine.seams import require
 from server.telemetry.metrics import EngineMetrics
-
-TESTED_VERSIONS = "vllm 0.32.0 and xgrammar 0.2.8"
 
 COMPILER_NICENESS = 8
 """By how much the compiler's threads are nicer than the engine."""
-
-
-class SeamError(Exception):
-    """The installed vLLM or XGrammar lacks something that this module builds on."""
 
 
 class TimedXgrammarBackend(XgrammarBackend):
@@ -235,15 +230,3 @@ def check_seams() -> None:
     require(FinishReason, "REPETITION")
     require(GrammarCompiler, "get_cache_size_bytes")
     require(GrammarOutput, "grammar_bitmask")
-
-
-def require(owner: object, *names: str) -> None:
-    """Raise `SeamError` if `owner` lacks one of the attributes (or, as a dataclass, fields) `names`."""
-    fields = getattr(owner, "__dataclass_fields__", {})
-    for name in names:
-        if not hasattr(owner, name) and name not in fields:
-            kind = owner if isinstance(owner, type) else type(owner)
-            raise SeamError(
-                f"{kind.__module__}.{kind.__qualname__} has no '{name}'. This server was tested with "
-                f"{TESTED_VERSIONS}: install these."
-            )

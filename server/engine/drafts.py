@@ -31,9 +31,10 @@ from vllm.v1.structured_output import StructuredOutputManager
 from vllm.v1.structured_output.backend_xgrammar import XgrammarBackend, XgrammarGrammar
 from xgrammar import GrammarMatcher
 
-from server.engine.core import PacedPrompts, TimedMasks, require
+from server.engine.core import PacedPrompts, TimedMasks
 from server.engine.drafting import MOST_SECONDS, Forced, Plan, TokenPlanner
 from server.engine.gathered_steps import GatheredSteps
+from server.engine.seams import require
 from server.telemetry.metrics import EngineMetrics
 
 logger = logging.getLogger(__name__)

@@ -15,6 +15,8 @@ from typing import Any
 from vllm.v1.engine import EngineCoreOutput, EngineCoreOutputs
 from vllm.v1.request import Request
 
+from server.engine.seams import require
+
 AT_ONCE = 1
 """The interval of what is waited for."""
 
@@ -40,6 +42,7 @@ class GatheredSteps:
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        require(self, "requests")
         self._kept: list[Message] = []
         self._tokens = 0
         """As many of one sequence were kept at most."""
@@ -49,10 +52,11 @@ class GatheredSteps:
         if not told:
             return told
         self._kept += told.items()
-        self._tokens += longest(told)
         interval = self._interval(told)
-        if interval != AT_ONCE and self._tokens < interval:
-            return StepMessages(told, ())
+        if interval != AT_ONCE:
+            self._tokens += longest(told)
+            if self._tokens < interval:
+                return StepMessages(told, ())
         due, self._kept, self._tokens = self._kept, [], 0
         return StepMessages(told, due)
 

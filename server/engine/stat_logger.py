@@ -13,7 +13,7 @@ from vllm.config import VllmConfig
 from vllm.v1.metrics.loggers import PrometheusStatLogger
 from vllm.v1.metrics.stats import IterationStats, MultiModalCacheStats, PrefixCacheStats, SchedulerStats
 
-from server.engine.core import require
+from server.engine.seams import require
 
 NOTHING_DONE = {
     name: value
@@ -28,6 +28,8 @@ class SparingStatLogger(PrometheusStatLogger):
 
     def __init__(self, vllm_config: VllmConfig, engine_indexes: list[int] | None = None) -> None:
         super().__init__(vllm_config, engine_indexes)
+        require(self, "gauge_lora_info", "gauge_kv_cache_usage", "counter_generation_tokens")
+        require(self, "histogram_iteration_tokens", "histogram_inter_token_latency")
         self._shown: dict[int, SchedulerStats] = {}
         """What the gauges of each engine show, and nothing to be added."""
 

@@ -126,8 +126,8 @@ class VllmEngine:
         from vllm.platforms import current_platform
         from vllm.v1.engine.async_llm import AsyncLLM
 
-        from server.engine.core import SeamError
         from server.engine.scheduling import install_scheduler
+        from server.engine.seams import SeamError
         from server.engine.stat_logger import SparingStatLogger, check_stat_seams
 
         defaults = {**(cpu_options() if current_platform.is_cpu() else {}), **OPTIONS}

@@ -26,7 +26,7 @@ from vllm.v1.spec_decode.metadata import SpecDecodeMetadata
 from vllm.v1.worker.cpu_model_runner import CPUModelRunner
 from vllm.v1.worker.cpu_worker import CPUWorker
 
-from server.engine.core import require
+from server.engine.seams import require
 
 EXPAND = "vllm.v1.sample.rejection_sampler.expand_kernel"
 

@@ -12,9 +12,9 @@ from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from server.engine.core import SeamError
 from server.engine.environment import prepare_environment
 from server.engine.protocol import EngineError
+from server.engine.seams import SeamError
 from server.engine.vllm import OPTIONS, cpu_options, fitting, reason_of
 
 log = logging.getLogger(__name__)
